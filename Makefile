@@ -1,0 +1,36 @@
+# Two commands carry a newcomer: `make demo` and `make test`. Both make .venv first.
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test test-deep lint guards locks clean
+help:
+	@echo "make demo       everything on this machine, with sample data: prints the addresses"
+	@echo "make test       the whole suite, on a PostgreSQL of its own"
+	@echo "make lint       style, types, import order, SQL"
+	@echo "make guards     takes each '-- guard:' out in turn; a test must notice"
+	@echo "make test-deep  what takes long"
+
+# The run-time packages, hashes checked. A stamp file, so that nothing is asked of the network twice.
+.venv/run.stamp: requirements/run.txt pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing the packages of requirements/run.txt"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.stamp: requirements/dev.txt .venv/run.stamp
+	@echo "installing the packages of requirements/dev.txt"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+demo: .venv/run.stamp
+	@$(BIN)/counterfoil demo $(ARGS)
+
+# Locks that name no host: versions and hashes only. Needs uv.
+locks:
+	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --extra service --group dev pyproject.toml -o requirements/dev.txt
+	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --extra service --group build pyproject.toml -c requirements/dev.txt -o requirements/run.txt
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
