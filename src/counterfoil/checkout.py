@@ -1,0 +1,450 @@
+"""
+Reserve, create, attach; release if anything threw.
+
+1. The place is held and committed before Stripe is called: the lock is never held over the network.
+2. The session is made at the discounted amount. Its parameters and its idempotency key are derived from the row, its
+   expiry from the row's; a new expiry is a new attempt with a new key.
+3. The session is attached to the row, and only then does the URL reach the buyer.
+4. Anything thrown in 2 or 3 gives the place back at once: nobody has the URL, so nobody can pay it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from counterfoil import clocks, errors, verbs
+from counterfoil.calls import (
+    BelowFloor,
+    CreateSession,
+    KeyReused,
+    Pause,
+    RetrieveSession,
+    SessionUnknown,
+    StillCreating,
+)
+from counterfoil.model import (
+    Checkout,
+    CheckoutStatus,
+    Code,
+    Order,
+    Product,
+    Redemption,
+    RedemptionStatus,
+    ReleaseReason,
+    Session,
+    Shop,
+)
+from counterfoil.pricing import Price, apply
+from counterfoil.procedure import Procedure
+from counterfoil.settlement import end_session, settle_session
+from counterfoil.statement import Statement
+from counterfoil.verbs import Ask, Attached, Decision
+
+log = logging.getLogger(__name__)
+
+#: With less than this left of its session, a returning buyer gets a fresh one.
+ENOUGH_TO_PAY = timedelta(minutes=5)
+#: How many sessions one place may see, so that it cannot be kept for ever.
+MOST_ATTEMPTS = 5
+#: How often the decision is asked for again after Stripe was asked, or the code had changed, before it is *busy*.
+MOST_ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Opened:
+    """
+    A checkout that may be paid, or that proved paid.
+
+    Attributes:
+        checkout: As it is now.
+        resumed: It is the buyer's own, from an earlier request.
+        skew: Stripe's clock less the database's, if a session was made for it just now.
+    """
+
+    checkout: Checkout
+    resumed: bool = False
+    skew: timedelta | None = None
+
+
+def quote(order: Order) -> Procedure[tuple[Price, Code | None, Product | None]]:
+    """
+    What an order costs now. Holds nothing.
+
+    Raises:
+        ProductUnknown, CodeUnknown: There is no such thing.
+        CurrencyMismatch, DiscountExceedsPrice, AmountTooSmall: The code and the price do not go together.
+    """
+    code, product = yield verbs.terms(code=order.code, product=order.product)
+    if order.product is not None and product is None:
+        raise errors.ProductUnknown(order.product)
+    if order.code is not None and code is None:
+        raise errors.CodeUnknown(order.code)
+    if product is not None:
+        list_amount, currency = product.amount, product.currency
+    else:
+        list_amount, currency = order.amount or 0, order.currency or ""
+    return apply(code.discount if code else None, list_amount, currency), code, product
+
+
+def open_checkout(
+    order: Order, shop: Shop, *, steady: Callable[[], float] = clocks.steady
+) -> Procedure[Opened]:
+    """
+    Hold a place if a code was given, make the session, and hand over the URL.
+
+    *steady* counts seconds, also while the machine sleeps: how old our knowledge of the database's clock is.
+
+    Raises:
+        Refusal: Any of those in ``errors.py`` that say why not. Nothing is held then.
+    """
+    for _ in range(MOST_ROUNDS):
+        price, code, product = yield from quote(order)
+        began = steady()
+        if code is None:
+            sale = yield verbs.begin_checkout(checkout=uuid4(), order=order, product=product, price=price, shop=shop)
+            return (yield from _create_and_attach(sale, shop, steady, began))
+
+        decision: Decision = yield _reserve(order, code, product, price, shop)
+        match decision.outcome:
+            case "held" if decision.sale:
+                return (yield from _create_and_attach(decision.sale, shop, steady, began))
+            case "yours" if decision.claim:
+                opened = yield from _come_back(decision.claim, order, code, product, price, shop, steady)
+                if opened:
+                    return opened
+            case "limit":
+                sale = yield verbs.checkout(redemption=decision.claim.id) if decision.claim else None
+                raise errors.BuyerLimitReached(limit=decision.per_buyer_limit, checkout=sale.id if sale else None)
+            case "ask":
+                for ask in decision.asks:
+                    yield from _ask(ask, shop)
+            case "changed":
+                pass
+            case _:
+                raise decision.refusal(order.code or "")
+    raise errors.Busy
+
+
+def cancel(sale: Checkout, shop: Shop, reason: ReleaseReason = ReleaseReason.CANCELLED) -> Procedure[Checkout]:
+    """
+    End a checkout: its session at Stripe, then its place. Returns the checkout as it truly is: it may turn out paid.
+
+    Raises:
+        StripeUnavailable: The session could not be ended, and so nothing was given back.
+        Busy: The lock was not won in time.
+    """
+    for _ in range(MOST_ROUNDS):
+        if sale.status is not CheckoutStatus.OPEN:
+            break
+        yield verbs.mark_ending(sale=sale, reason=reason)
+        if sale.session_id is not None:
+            ended = yield from end_session(sale.session_id)
+            yield from settle_session(ended, shop)
+        elif sale.redemption:
+            # Whoever is making its session finds the row released, and ends what it made.
+            yield verbs.release(
+                counts_with=sale.counts_with, redemption=sale.redemption.id, reason=reason, shop=shop
+            )
+        else:
+            yield verbs.end_unpayable(sale=sale, status=CheckoutStatus.CANCELLED)
+        sale = yield from _reread(sale)
+    return sale
+
+
+def refresh(sale: Checkout, shop: Shop) -> Procedure[Checkout]:
+    """
+    Ask Stripe about a checkout's session, settle, and return the checkout as it is now.
+
+    Raises:
+        StripeUnavailable: Stripe could not say.
+    """
+    if sale.session_id is None:
+        return sale
+    try:
+        session: Session = yield RetrieveSession(sale.session_id)
+    except SessionUnknown:
+        return sale
+    yield from settle_session(session, shop)
+    return (yield from _reread(sale))
+
+
+def session_parameters(sale: Checkout, shop: Shop) -> dict[str, Any]:
+    """
+    What Stripe is asked for: derived from the row alone, so that asking twice is asking for the same.
+
+    ``expires_at`` is sent only when a code was applied: a checkout at full price holds no place, and keeps Stripe's 24
+    hours. Adaptive pricing is off, so that the buyer is charged in our currency. The ids travel in three places, so
+    that an event finds its row even if a crash kept the session from being attached.
+    """
+    claim = sale.redemption
+    ids = {"counterfoil_checkout": str(sale.id)}
+    if claim:
+        ids |= {
+            "counterfoil_redemption": str(claim.id),
+            "counterfoil_counts_with": str(claim.counts_with),
+            "counterfoil_attempt": str(claim.attempt),
+        }
+    parameters: dict[str, Any] = {
+        "mode": "payment",
+        "line_items": [
+            {
+                "quantity": 1,
+                "price_data": {
+                    "currency": sale.currency,
+                    "unit_amount": sale.amount,
+                    "product_data": {"name": sale.name},
+                },
+            }
+        ],
+        "allowed_payment_method_types": list(shop.payment_methods),
+        "adaptive_pricing": {"enabled": False},
+        "success_url": sale.success_url,
+        "cancel_url": sale.cancel_url,
+        "client_reference_id": str(claim.id if claim else sale.id),
+        "metadata": ids,
+        "payment_intent_data": {"metadata": ids},
+    }
+    if claim:
+        # guard: the-session-dies-before-its-hold
+        parameters["expires_at"] = int(shop.clocks.session_expiry(claim.expires_at).timestamp())
+    return parameters
+
+
+def idempotency_key(sale: Checkout) -> str:
+    """One key per attempt: the same attempt asked for twice is one session."""
+    return f"counterfoil:{sale.id}:{sale.redemption.attempt if sale.redemption else 1}"
+
+
+def _reserve(
+    order: Order, code: Code, product: Product | None, price: Price, shop: Shop, instead_of: UUID | None = None
+) -> Statement[Decision]:
+    return verbs.open_checkout(
+        redemption=uuid4(),
+        checkout=uuid4(),
+        order=order,
+        code=code,
+        product=product,
+        price=price,
+        shop=shop,
+        instead_of=instead_of,
+    )
+
+
+def _create_and_attach(
+    sale: Checkout, shop: Shop, steady: Callable[[], float], began: float, *, resumed: bool = False
+) -> Procedure[Opened]:
+    """
+    Make the session of a checkout that has none, and attach it.
+
+    *began* is when `steady` stood before the row was read: so the age of what we know of the database's clock is
+    never taken for less than it is.
+    """
+    for last in (False, True):
+        claim = sale.redemption
+        if claim and claim.former_sessions:
+            ended = yield from end_session(claim.former_sessions[-1])
+            if ended.status == "complete":
+                yield from settle_session(ended, shop)
+                return Opened((yield from _reread(sale)), resumed)
+        # guard: the-floor-is-not-missed
+        if claim and _floor_missed(claim, shop, timedelta(seconds=steady() - began)):
+            began = steady()
+            sale = yield from _renewed(sale, claim, shop)
+        try:
+            skew = yield from _one_attempt(sale, shop)
+            return Opened((yield from _reread(sale)), resumed, skew)
+        except (BelowFloor, KeyReused) as answer:
+            # Stripe's clock, or our settings, are not what they were: this attempt cannot be made any more, the next can.
+            if last or sale.redemption is None:
+                yield from _give_back(sale, None, shop)
+                raise errors.StripeUnavailable(answered=True, stripe_message=str(answer)) from answer
+            log.warning("attempt %s of checkout %s refused: %s", sale.redemption.attempt, sale.id, answer)
+            began = steady()
+            sale = yield from _renewed(sale, sale.redemption, shop)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _one_attempt(sale: Checkout, shop: Shop) -> Procedure[timedelta]:
+    session: Session | None = None
+    try:
+        session = yield CreateSession(session_parameters(sale, shop), idempotency_key(sale))
+        attached: Attached = yield verbs.attach(sale=sale, session=session)
+    except StillCreating:
+        # An earlier request for this very attempt is at work: the place is its to keep or to give back.
+        raise errors.Busy("Your payment page is being made. Try again in a moment.") from None
+    except (BelowFloor, KeyReused, GeneratorExit):
+        raise
+    except BaseException:
+        # guard: released-if-anything-threw
+        yield from _give_back(sale, session, shop)
+        raise
+    if not attached.attached:
+        # The place was given back, or is another attempt's by now. No URL leaves.
+        yield from end_session(session.id)
+        raise errors.Busy("The place was given back while the payment page was being made. Try again.")
+    return attached.skew
+
+
+def _give_back(sale: Checkout, session: Session | None, shop: Shop) -> Procedure[None]:
+    """
+    Give the place of a failed attempt back at once. What fails here is only logged: the failure that brought us here
+    is the one to tell, and a place that cannot be given back now comes back by itself when its hold ends.
+    """
+    try:
+        if session:
+            ended = yield from end_session(session.id)
+            if ended.status == "complete":
+                yield from settle_session(ended, shop)
+                return
+    except errors.StripeUnavailable:
+        log.warning("session %s of checkout %s could not be ended; nobody has its URL", session and session.id, sale.id)
+    try:
+        if sale.redemption:
+            yield verbs.release(
+                counts_with=sale.counts_with,
+                redemption=sale.redemption.id,
+                reason=ReleaseReason.CREATION_FAILED,
+                session_id=session.id if session else None,
+                attempt=sale.redemption.attempt,
+                shop=shop,
+            )
+        else:
+            yield verbs.end_unpayable(sale=sale, status=CheckoutStatus.FAILED)
+    except Exception:
+        log.exception("the place of checkout %s could not be given back now", sale.id)
+
+
+def _come_back(
+    claim: Redemption,
+    order: Order,
+    code: Code,
+    product: Product | None,
+    price: Price,
+    shop: Shop,
+    steady: Callable[[], float],
+) -> Procedure[Opened | None]:
+    """The same buyer again: the same hold and, while it is good, the same page. None: look again from the start."""
+    began = steady()
+    sale: Checkout | None = yield verbs.checkout(redemption=claim.id)
+    if sale is None:
+        raise errors.Busy("A place is held for this buyer outside of any checkout.")
+    if order.browser is not None and sale.browser != order.browser:
+        raise errors.OpenElsewhere(expires_at=claim.expires_at)
+    wanted = (product.id if product else None, product.name if product else order.name, price, code.code)
+    if wanted != (sale.product, sale.name, Price(sale.list_amount, sale.discount_amount, sale.amount, sale.currency), claim.code):
+        return (yield from _move(sale, order, code, product, price, shop, steady))
+
+    patience = steady() + shop.lock_timeout.total_seconds()
+    while _being_created(sale) and steady() < patience:
+        yield Pause(0.1)
+        began = steady()
+        sale = yield from _reread(sale)
+    claim = sale.redemption or claim
+    if claim.status is not RedemptionStatus.RESERVED:
+        return None
+    if claim.session_expires_at is None:
+        return (yield from _create_and_attach(sale, shop, steady, began, resumed=True))
+    if not claim.lapsed and claim.session_expires_at - claim.read_at >= ENOUGH_TO_PAY:
+        return Opened(sale, resumed=True)
+
+    match (yield verbs.renew(claim=claim, most=MOST_ATTEMPTS, shop=shop)):
+        case "renewed":
+            began = steady()
+            sale = yield from _reread(sale)
+            return (yield from _create_and_attach(sale, shop, steady, began, resumed=True))
+        case "worn_out":
+            return (yield from _worn_out(sale, claim, code, shop))
+    return None
+
+
+def _worn_out(sale: Checkout, claim: Redemption, code: Code, shop: Shop) -> Procedure[Opened | None]:
+    """A hold that was renewed as often as it may be is good until it ends; then its buyer asks like everybody else."""
+    if claim.lapsed and claim.session_id:
+        yield from _ask(Ask(claim.id, claim.counts_with, claim.attempt, claim.session_id), shop)
+        return None
+    if claim.session_expires_at and claim.session_expires_at > claim.read_at:
+        return Opened(sale, resumed=True)
+    raise errors.AllocationHeld(
+        period=claim.period, cap=code.cap or 0, held=1, next_release_at=claim.expires_at
+    )
+
+
+def _move(
+    sale: Checkout,
+    order: Order,
+    code: Code,
+    product: Product | None,
+    price: Price,
+    shop: Shop,
+    steady: Callable[[], float],
+) -> Procedure[Opened | None]:
+    """The same buyer wants another product, or at another amount: the place moves, and the old session is ended."""
+    claim = sale.redemption
+    if claim is None:
+        return None
+    if claim.session_id:
+        # Detached first, so that the event of its end gives nothing back while the place moves.
+        outcome = yield verbs.renew(claim=claim, most=MOST_ATTEMPTS, shop=shop)
+        if outcome != "renewed":
+            return None if outcome == "moved_on" else (yield from _worn_out(sale, claim, code, shop))
+        ended = yield from end_session(claim.session_id)
+        if ended.status == "complete":
+            yield from settle_session(ended, shop)
+            raise errors.BuyerLimitReached(limit=code.per_buyer_limit, checkout=sale.id)
+    began = steady()
+    decision: Decision = yield _reserve(order, code, product, price, shop, instead_of=claim.id)
+    if decision.outcome == "held" and decision.sale:
+        return (yield from _create_and_attach(decision.sale, shop, steady, began))
+    return None
+
+
+def _ask(ask: Ask, shop: Shop) -> Procedure[None]:
+    """
+    A lapsed hold whose session's end was never heard: what Stripe says of it decides, then its place is free or spent.
+
+    Raises:
+        Busy: Stripe could not be asked. The place may be paid for, so it is given to nobody.
+    """
+    try:
+        ended = yield from end_session(ask.session_id)
+    except errors.StripeUnavailable as cause:
+        raise errors.Busy("The last places cannot be checked right now. Try again.", retry_after=5) from cause
+    if ended.status == "complete":
+        yield from settle_session(ended, shop)
+    else:
+        yield verbs.release(
+            counts_with=ask.counts_with,
+            redemption=ask.redemption,
+            reason=ReleaseReason.LAPSED,
+            session_id=ask.session_id,
+            attempt=ask.attempt,
+            shop=shop,
+        )
+
+
+def _renewed(sale: Checkout, claim: Redemption, shop: Shop) -> Procedure[Checkout]:
+    """The same place with a fresh expiry, for the next attempt."""
+    if (yield verbs.renew(claim=claim, most=MOST_ATTEMPTS, shop=shop)) != "renewed":
+        raise errors.Busy("The place moved on while the payment page was being made. Try again.")
+    return (yield from _reread(sale))
+
+
+def _floor_missed(claim: Redemption, shop: Shop, age: timedelta) -> bool:
+    """A create call now might reach Stripe with less than its floor left. *age*: since the row was read."""
+    left = shop.clocks.session_expiry(claim.expires_at) - claim.read_at - age
+    return left < shop.clocks.stripe_floor + shop.clocks.call_budget
+
+
+def _being_created(sale: Checkout) -> bool:
+    claim = sale.redemption
+    return claim is not None and claim.status is RedemptionStatus.RESERVED and claim.session_id is None
+
+
+def _reread(sale: Checkout) -> Procedure[Checkout]:
+    found: Checkout | None = yield verbs.checkout(id=sale.id)
+    return found or sale

@@ -1,0 +1,294 @@
+"""
+The refusals.
+
+Each leaves the database as it was, says in words what to do, and carries what the caller needs. ``code`` is the
+problem code of the contract; what a refusal is over HTTP is one table in ``service/problems.py``.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any, ClassVar
+from uuid import UUID
+
+
+class Refusal(Exception):
+    """Why something was not done."""
+
+    code: ClassVar[str]
+    title: ClassVar[str]
+
+    def __init__(self, detail: str, **fields: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        #: What the caller needs to act, by the names of the contract.
+        self.fields = fields
+
+
+class CodeUnknown(Refusal):
+    """No code reads like this one."""
+
+    code = "code-unknown"
+    title = "Code not recognised"
+
+    def __init__(self, typed: str) -> None:
+        super().__init__(f"No code reads like {typed[:64]!r}. Check it with whoever gave it out.")
+
+
+class ProductUnknown(Refusal):
+    """No product has this id."""
+
+    code = "product-unknown"
+    title = "Product unknown"
+
+    def __init__(self, product: str) -> None:
+        super().__init__(f"There is no product {product[:64]!r}.")
+
+
+class InstitutionUnknown(Refusal):
+    """No institution has this id or slug."""
+
+    code = "institution-unknown"
+    title = "Institution unknown"
+
+    def __init__(self, institution: str) -> None:
+        super().__init__(f"There is no institution {institution[:64]!r}.")
+
+
+class CurrencyMismatch(Refusal):
+    """The code's discount is in another currency than the price."""
+
+    code = "currency-mismatch"
+    title = "The code is for another currency"
+
+    def __init__(self, *, expected: str, got: str) -> None:
+        super().__init__(f"The code's discount is in {expected}, the price in {got}.", expected=expected, got=got)
+
+
+class DiscountExceedsPrice(Refusal):
+    """The discount is more than there is to pay."""
+
+    code = "discount-exceeds-price"
+    title = "The discount exceeds the price"
+
+    def __init__(self, detail: str = "The code takes off more than the price. It is meant for a dearer product.") -> None:
+        super().__init__(detail)
+
+
+class PeriodInvalid(Refusal):
+    """Not a period of the code's calendar."""
+
+    code = "period-invalid"
+    title = "Not a period of this code"
+
+
+class CodePaused(Refusal):
+    """The code was paused by the seller."""
+
+    code = "code-paused"
+    title = "Code paused"
+
+    def __init__(self) -> None:
+        super().__init__("The code is paused. Ask whoever gave it out when it will work again.")
+
+
+class CodeNotOpen(Refusal):
+    """The code's first day has not come yet."""
+
+    code = "code-not-open"
+    title = "Code not open yet"
+
+    def __init__(self, starts_on: date, ends_on: date | None = None) -> None:
+        super().__init__(f"The code is good from {starts_on:%Y-%m-%d} on.", starts_on=starts_on, ends_on=ends_on)
+
+
+class CodeEnded(Refusal):
+    """The code's last day is over."""
+
+    code = "code-ended"
+    title = "Code ended"
+
+    def __init__(self, ends_on: date, starts_on: date | None = None) -> None:
+        super().__init__(f"The code was good until {ends_on:%Y-%m-%d}.", starts_on=starts_on, ends_on=ends_on)
+
+
+class CodeNotForProduct(Refusal):
+    """The code is for other products."""
+
+    code = "code-not-for-product"
+    title = "Code not for this product"
+
+    def __init__(self) -> None:
+        super().__init__("The code is good for other products than this one.")
+
+
+class AllocationSpent(Refusal):
+    """Every place of the period is paid for, or being paid for."""
+
+    code = "allocation-spent"
+    title = "All places are taken"
+
+    def __init__(self, *, period: str, cap: int) -> None:
+        super().__init__(
+            f"All {cap} places for {period} are taken. Ask the institution for more.", period=period, cap=cap
+        )
+
+
+class AllocationHeld(Refusal):
+    """No place is free now; some are only held and may come back."""
+
+    code = "allocation-held"
+    title = "All places are taken at the moment"
+
+    def __init__(self, *, period: str, cap: int, held: int, next_release_at: datetime | None) -> None:
+        when = f" The first may come back at {next_release_at:%H:%M} UTC." if next_release_at else ""
+        super().__init__(
+            f"All {cap} places for {period} are taken at the moment; {held} of them may come back.{when}",
+            period=period,
+            cap=cap,
+            held=held,
+            next_release_at=next_release_at,
+        )
+
+
+class BuyerLimitReached(Refusal):
+    """This buyer has used the code as often as a buyer may."""
+
+    code = "buyer-limit-reached"
+    title = "You have used this code"
+
+    def __init__(self, *, limit: int | None, checkout: UUID | None) -> None:
+        times = "once" if limit == 1 else f"{limit} times"
+        super().__init__(
+            f"A buyer may use this code {times} per period, and has.",
+            limit=limit,
+            checkout=str(checkout) if checkout else None,
+        )
+
+
+class OpenElsewhere(Refusal):
+    """This buyer's hold was begun in another browser, and is shown to that browser only."""
+
+    code = "open-elsewhere"
+    title = "A place is being held for you elsewhere"
+
+    def __init__(self, *, expires_at: datetime) -> None:
+        super().__init__(
+            "A place is held for this address in another browser. Continue there, or wait until it frees itself.",
+            expires_at=expires_at,
+        )
+
+
+class AmountTooSmall(Refusal):
+    """More than nothing, and less than Stripe charges."""
+
+    code = "amount-too-small"
+    title = "Amount too small to be charged"
+
+    def __init__(self, *, minimum: int) -> None:
+        super().__init__(f"The total is below what Stripe can charge ({minimum} minor units).", minimum=minimum)
+
+
+class AmountTooLarge(Refusal):
+    """More than Stripe charges at once."""
+
+    code = "invalid-request"
+    title = "Amount too large to be charged"
+
+    def __init__(self, *, maximum: int) -> None:
+        super().__init__(f"The total is above what Stripe can charge at once ({maximum} minor units).")
+
+
+class CapBelowUsed(Refusal):
+    """More places are in use than the new cap allows."""
+
+    code = "cap-below-used"
+    title = "Cap below what is used"
+
+    def __init__(self, *, used: int) -> None:
+        super().__init__(
+            f"{used} places are in use. Confirm to lower the cap all the same: nobody new is let in until then.",
+            used=used,
+        )
+
+
+class AlreadyExists(Refusal):
+    """The code, slug or product id is taken."""
+
+    code = "already-exists"
+    title = "Already exists"
+
+
+class NotFound(Refusal):
+    """There is nothing of this id."""
+
+    code = "not-found"
+    title = "Not found"
+
+
+class Busy(Refusal):
+    """
+    The lock was not won in time, or Stripe could not be asked about a lapsed hold.
+
+    Never the same as spent: try again after ``retry_after`` seconds.
+    """
+
+    code = "busy"
+    title = "Busy, try again"
+
+    def __init__(self, detail: str = "Many are asking at once. Try again in a moment.", *, retry_after: int = 1) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
+class StripeUnavailable(Refusal):
+    """
+    No session could be created, or asked about, whatever the reason. A place that was held for it was given back.
+
+    Attributes:
+        answered: Stripe answered, with an error; else it could not be reached.
+    """
+
+    code = "stripe-unavailable"
+    title = "The payment provider could not be reached"
+
+    def __init__(
+        self,
+        *,
+        answered: bool,
+        stripe_code: str | None = None,
+        stripe_message: str | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        said = f"Stripe answered: {stripe_message}" if answered else "Stripe could not be reached."
+        super().__init__(
+            f"{said} Nothing was charged. Try again in a moment.",
+            stripe_code=stripe_code,
+            stripe_message=stripe_message,
+            request_id=request_id,
+        )
+        self.answered = answered
+
+
+class SessionOutlivesHold(StripeUnavailable):
+    """Stripe answered with an expiry that does not lie before the hold's. The session was ended, the place given back."""
+
+    def __init__(self) -> None:
+        super().__init__(answered=True, stripe_message="a session that would outlive its hold")
+
+
+class BadSignature(Refusal):
+    """The event was not signed by Stripe with a secret we know, or too long ago."""
+
+    code = "bad-signature"
+    title = "Signature not valid"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The signature does not fit the body, or is too old. Check that STRIPE_WEBHOOK_SECRET is this endpoint's "
+            "secret, that nothing on the way rewrites the body, and that this machine's clock is right."
+        )
+
+
+class InsideTransaction(Exception):
+    """A place was to be decided inside a caller's transaction. Give the host an autocommit connection of its own."""

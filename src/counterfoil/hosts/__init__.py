@@ -1,0 +1,1 @@
+"""Hosts: what runs a statement, over one driver each."""

@@ -1,0 +1,266 @@
+"""The nouns: frozen values and enums. No SQL, no Stripe, no web. Amounts in minor units, times in UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from counterfoil.clocks import Clocks
+from counterfoil.periods import Calendar
+from counterfoil.pricing import Discount
+
+
+class RedemptionStatus(StrEnum):
+    """The states of a redemption. *Lapsed* is none of them: the clock says it of a reserved one."""
+
+    RESERVED = "reserved"
+    PENDING = "pending"
+    COMPLETED = "completed"
+    RELEASED = "released"
+    REFUNDED = "refunded"
+
+
+class CheckoutStatus(StrEnum):
+    """The states of a checkout."""
+
+    OPEN = "open"
+    PENDING = "pending"
+    PAID = "paid"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    REFUNDED = "refunded"
+
+
+class ReleaseReason(StrEnum):
+    """Why a place was given back."""
+
+    CREATION_FAILED = "creation_failed"
+    SESSION_EXPIRED = "session_expired"
+    CANCELLED = "cancelled"
+    PAYMENT_FAILED = "payment_failed"
+    SUPERSEDED = "superseded"
+    BY_HAND = "by_hand"
+    LAPSED = "lapsed"
+
+
+class RefundPolicy(StrEnum):
+    """What a full refund does to the place: by default a place paid for is spent for good."""
+
+    KEEP = "keep"
+    RETURN = "return"
+    RETURN_UNLESS_DISPUTED = "return_unless_disputed"
+
+
+@dataclass(frozen=True)
+class Institution:
+    """A school, college or employer that was given a code. Its years start on *year_start* ("09-01") in its zone."""
+
+    id: int
+    slug: str
+    name: str
+    time_zone: str
+    year_start: str
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class Product:
+    """What is sold. *unlocks* names what a paid checkout of it opens."""
+
+    id: str
+    name: str
+    description: str
+    amount: int
+    currency: str
+    unlocks: tuple[str, ...]
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class Code:
+    """What a buyer types. *cap* is that of every period without an allocation of its own; None is no cap."""
+
+    id: int
+    institution: str
+    institution_name: str
+    time_zone: str
+    code: str
+    cap: int | None
+    discount: Discount
+    calendar: Calendar
+    per_buyer_limit: int | None
+    starts_on: date | None
+    ends_on: date | None
+    products: tuple[str, ...] | None
+    refund_policy: RefundPolicy
+    counts_with: str | None
+    paused: bool
+    version: int
+    created_at: datetime
+    #: The key of the period that is now, in the institution's time zone.
+    period: str
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How full one allocation is. *cap* and *remaining* are None where there is no cap."""
+
+    code: str
+    period: str
+    cap: int | None
+    completed: int
+    pending: int
+    held: int
+    next_release_at: datetime | None
+    note: str | None = None
+
+    @property
+    def remaining(self) -> int | None:
+        """Places that can be reserved now. A lapsed hold counts as free: it is asked about when it is wanted."""
+        return None if self.cap is None else max(0, self.cap - self.completed - self.pending - self.held)
+
+    @property
+    def over(self) -> int:
+        """How many paid or paying places there are above the cap: late payments that were honoured."""
+        return 0 if self.cap is None else max(0, self.completed + self.pending - self.cap)
+
+
+@dataclass(frozen=True)
+class Redemption:
+    """One buyer's claim on one place of one allocation."""
+
+    id: UUID
+    code: str
+    counts_with: int
+    period: str
+    status: RedemptionStatus
+    buyer: str
+    reserved_at: datetime
+    expires_at: datetime
+    attempt: int
+    session_id: str | None
+    session_url: str | None
+    session_expires_at: datetime | None
+    former_sessions: tuple[str, ...]
+    completed_at: datetime | None
+    released_at: datetime | None
+    release_reason: ReleaseReason | None
+    over_cap: bool
+    #: The database's clock when the row was read: what its times are compared with.
+    read_at: datetime
+
+    @property
+    def lapsed(self) -> bool:
+        """Still reserved, and its time is over: its place is free for the next buyer."""
+        return self.status is RedemptionStatus.RESERVED and self.expires_at <= self.read_at
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """One attempt to buy one product. It has a redemption only if a code was applied."""
+
+    id: UUID
+    counts_with: int
+    redemption: Redemption | None
+    product: str | None
+    name: str
+    buyer: str
+    list_amount: int
+    discount_amount: int
+    amount: int
+    currency: str
+    status: CheckoutStatus
+    success_url: str
+    cancel_url: str
+    metadata: Mapping[str, str]
+    browser: str | None
+    session_id: str | None
+    session_url: str | None
+    session_expires_at: datetime | None
+    payment_intent: str | None
+    livemode: bool
+    created_at: datetime
+    paid_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Entitlement:
+    """What a paid checkout opened to its buyer, until a full refund takes it back."""
+
+    unlock: str
+    product: str | None
+    checkout: UUID
+    granted_at: datetime
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Session:
+    """What Stripe says of a Checkout Session at one moment."""
+
+    id: str
+    status: str
+    payment_status: str
+    url: str | None
+    created: datetime
+    expires_at: datetime
+    amount_total: int | None
+    currency: str | None
+    payment_intent: str | None
+    metadata: Mapping[str, str]
+    recovered_from: str | None
+    livemode: bool
+
+
+@dataclass(frozen=True)
+class StripeEvent:
+    """An event of Stripe's whose signature was good, in either shape."""
+
+    id: str
+    type: str
+    object_id: str | None
+    livemode: bool
+
+
+@dataclass(frozen=True)
+class Order:
+    """
+    What a buyer asks for: a product of ours, or a *name* and *amount* of the caller's own; at a code, or not.
+
+    *browser* is the digest of the cookie of the browser that asks, on pages; a caller with a key has none.
+    """
+
+    buyer: str
+    success_url: str
+    cancel_url: str
+    product: str | None = None
+    name: str | None = None
+    amount: int | None = None
+    currency: str | None = None
+    code: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    browser: str | None = None
+
+
+@dataclass(frozen=True)
+class Shop:
+    """What is the same for every checkout of a seller: the clocks, the Stripe mode, the payment methods."""
+
+    clocks: Clocks
+    livemode: bool
+    payment_methods: tuple[str, ...] = ("card",)
+
+    @property
+    def lock_timeout(self) -> timedelta:
+        """How long a buyer waits for an allocation's lock before *busy*."""
+        return self.clocks.lock_timeout
+
+
+def metadata_of(document: Mapping[str, Any]) -> dict[str, str]:
+    """Metadata as Stripe knows it: text to text."""
+    return {str(key): str(value) for key, value in document.items()}

@@ -1,0 +1,150 @@
+"""
+Calendars: which period a moment lies in, and which days a period has.
+
+The key of a period is text, stored on the row. Civil-date rules only: the local day in the institution's zone decides.
+``sql/functions/period_key.sql`` says the same for the database; a property test holds the two together.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
+
+
+class Calendar(StrEnum):
+    """How an allocation's periods follow each other."""
+
+    ACADEMIC_YEAR = "academic_year"
+    CALENDAR_YEAR = "calendar_year"
+    MONTH = "month"
+    ALL = "all"
+
+
+_SHAPES = {
+    Calendar.ACADEMIC_YEAR: (re.compile(r"[0-9]{4}-[0-9]{2}"), "2026-27"),
+    Calendar.CALENDAR_YEAR: (re.compile(r"[0-9]{4}"), "2027"),
+    Calendar.MONTH: (re.compile(r"[0-9]{4}-[0-9]{2}"), "2027-03"),
+    Calendar.ALL: (re.compile(r"all"), "all"),
+}
+
+
+def period_key(calendar: Calendar, at: datetime, zone: str, year_start: str) -> str:
+    """
+    The key of the period that a moment lies in.
+
+    Args:
+        calendar: The code's calendar.
+        at: An aware datetime.
+        zone: The institution's time zone.
+        year_start: "MM-DD": the day on which its academic years start, at local midnight.
+    """
+    if at.tzinfo is None:
+        raise ValueError("a moment needs a time zone: give an aware datetime")
+    day = at.astimezone(ZoneInfo(zone)).date()
+    match calendar:
+        case Calendar.ACADEMIC_YEAR:
+            year = day.year - (f"{day:%m-%d}" < year_start)
+            return f"{year:04}-{(year + 1) % 100:02}"
+        case Calendar.CALENDAR_YEAR:
+            return f"{day.year:04}"
+        case Calendar.MONTH:
+            return f"{day.year:04}-{day.month:02}"
+        case Calendar.ALL:
+            return "all"
+
+
+def check_key(calendar: Calendar, key: str) -> str:
+    """
+    The key, if it is one of the calendar's.
+
+    Raises:
+        ValueError: It is not; the message shows what one looks like.
+    """
+    shape, example = _SHAPES[calendar]
+    good = shape.fullmatch(key) is not None and not key.startswith("0000")
+    if good and calendar is Calendar.ACADEMIC_YEAR:
+        good = (int(key[:4]) + 1) % 100 == int(key[5:])
+    elif good and calendar is Calendar.MONTH:
+        good = 1 <= int(key[5:]) <= 12
+    if not good:
+        raise ValueError(f"{key[:32]!r} is no period of the calendar {calendar}: write it like {example}")
+    return key
+
+
+def period_days(calendar: Calendar, key: str, year_start: str) -> tuple[date, date] | None:
+    """The first and the last day of a period, both within it; None for ``all``, which has no end."""
+    check_key(calendar, key)
+    match calendar:
+        case Calendar.ACADEMIC_YEAR:
+            month, day = (int(part) for part in check_year_start(year_start).split("-"))
+            year = int(key[:4])
+            return date(year, month, day), date(year + 1, month, day) - timedelta(days=1)
+        case Calendar.CALENDAR_YEAR:
+            return date(int(key), 1, 1), date(int(key), 12, 31)
+        case Calendar.MONTH:
+            year, month = int(key[:4]), int(key[5:])
+            return date(year, month, 1), date(year, month, monthrange(year, month)[1])
+        case Calendar.ALL:
+            return None
+
+
+def window(starts_on: date | None, ends_on: date | None, zone: str) -> tuple[datetime | None, datetime | None]:
+    """
+    When a window opens and closes, in UTC: the end is the first instant after it.
+
+    Windows are local days of the institution, the end day included whole, however long the day is.
+    """
+    return (
+        first_instant(starts_on, zone) if starts_on else None,
+        first_instant(ends_on + timedelta(days=1), zone) if ends_on else None,
+    )
+
+
+def first_instant(day: date, zone: str) -> datetime:
+    """The first instant of a local day, in UTC; also where the clocks skip midnight."""
+    info = ZoneInfo(zone)
+    # The first of the two readings of a local midnight that occurs twice, and a reading before the gap of one that is skipped.
+    moment = datetime.combine(day, time(), info).replace(fold=0).astimezone(UTC)
+    if moment.astimezone(info).date() >= day:
+        return moment
+    # Skipped: the day begins when the clocks jump, which is where the offset of before meets the local day.
+    after = datetime.combine(day, time(), info).replace(fold=1).astimezone(UTC)
+    return max(moment, after)
+
+
+def check_year_start(text: str) -> str:
+    """
+    The day a year starts on, as "MM-DD".
+
+    Raises:
+        ValueError: It is no day, or one that not every year has.
+    """
+    if not re.fullmatch(r"[0-9]{2}-[0-9]{2}", text):
+        raise ValueError(f"{text[:32]!r} is no start of a year: write month and day like 09-01")
+    if text == "02-29":
+        raise ValueError("02-29 is not in every year: a year starts on a day that every year has")
+    month, day = (int(part) for part in text.split("-"))
+    if not 1 <= month <= 12 or not 1 <= day <= monthrange(2027, month)[1]:
+        raise ValueError(f"{text!r} is no day of a year: write month and day like 09-01")
+    return text
+
+
+def check_zone(name: str) -> str:
+    """
+    The name of a time zone, as the IANA database spells it.
+
+    Raises:
+        ValueError: There is no such zone.
+    """
+    if name not in _zones():
+        raise ValueError(f"{name[:64]!r} is no time zone: use an IANA name such as Europe/London")
+    return name
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones()) - {"localtime", "Factory", "posixrules"}

@@ -1,0 +1,128 @@
+"""
+A procedure: where Stripe and the database must take turns.
+
+It is a generator that yields what it wants done (a statement, a call to Stripe, a pause) and is sent the answer, or has
+the failure thrown into it. The two drivers here run it, sync and async; a test can run it with neither.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Generator
+from typing import Any, Protocol, TypeVar
+
+from counterfoil.calls import Pause, StripeCall
+from counterfoil.model import Session
+from counterfoil.statement import Statement
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Step = Statement[Any] | StripeCall | Pause
+
+Procedure = Generator[Step, Any, R]
+
+
+class Database(Protocol):
+    """A host: runs statements, each that decides on an autocommit connection."""
+
+    def run(self, statement: Statement[T]) -> T:
+        """Run one statement and read its answer."""
+        ...
+
+
+class AsyncDatabase(Protocol):
+    """A host for ``async`` code."""
+
+    async def run(self, statement: Statement[T]) -> T:
+        """Run one statement and read its answer."""
+        ...
+
+
+class Stripe(Protocol):
+    """Carries out the calls of ``calls.py``."""
+
+    def carry_out(self, call: StripeCall) -> Session:
+        """Carry out one call."""
+        ...
+
+
+class AsyncStripe(Protocol):
+    """Carries out the calls of ``calls.py``, for ``async`` code."""
+
+    async def carry_out(self, call: StripeCall) -> Session:
+        """Carry out one call."""
+        ...
+
+
+def drive(procedure: Procedure[R], database: Database, stripe: Stripe) -> R:
+    """
+    Run a procedure to its end.
+
+    Raises:
+        Refusal: What the procedure refuses.
+    """
+
+    def perform(step: Step) -> Any:
+        if isinstance(step, Statement):
+            return database.run(step)
+        if isinstance(step, Pause):
+            return time.sleep(step.seconds)
+        return stripe.carry_out(step)
+
+    try:
+        step = next(procedure)
+        while True:
+            try:
+                answer = perform(step)
+            except BaseException as failure:
+                step = procedure.throw(failure)
+            else:
+                step = procedure.send(answer)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+
+
+async def adrive(procedure: Procedure[R], database: AsyncDatabase, stripe: AsyncStripe) -> R:
+    """
+    Run a procedure to its end, in ``async`` code.
+
+    A cancellation reaches the procedure at the step it interrupts. What the procedure then still does, such as giving
+    the place back, is carried out before the cancellation goes on.
+
+    Raises:
+        Refusal: What the procedure refuses.
+    """
+    cancelled = False
+
+    async def perform(step: Step) -> Any:
+        if isinstance(step, Statement):
+            return await database.run(step)
+        if isinstance(step, Pause):
+            return await asyncio.sleep(step.seconds)
+        return await stripe.carry_out(step)
+
+    try:
+        step = next(procedure)
+        while True:
+            try:
+                answer = await (_to_the_end(perform(step)) if cancelled else perform(step))
+            except BaseException as failure:
+                cancelled = cancelled or isinstance(failure, asyncio.CancelledError)
+                step = procedure.throw(failure)
+            else:
+                step = procedure.send(answer)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+
+
+async def _to_the_end(work: Any) -> Any:
+    """Finish *work* whatever else is cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            continue
+    return task.result()

@@ -1,0 +1,140 @@
+"""
+What happens at the door, before any handler: how large a body may be, what it must be, and whose key it came with.
+
+Plain ASGI, so that 401 comes before 404 and 422, and an unread body is never a surprise.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import psycopg
+from psycopg_pool import PoolTimeout
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from counterfoil import errors
+from counterfoil.service import auth, problems
+from counterfoil.service.problems import Problem
+from counterfoil.service.state import State
+
+log = logging.getLogger(__name__)
+
+#: Bytes. An event of Stripe's carries a whole session; everything else is a short form.
+MOST_BODY = 64 * 1024
+MOST_EVENT = 1024 * 1024
+
+_WITH_BODY = ("POST", "PUT", "PATCH")
+
+
+class Door:
+    """Bodies, media types and keys."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or answer why not."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        state: State = scope["app"].state.counterfoil
+        headers = Headers(scope=scope)
+        api = scope["path"] == "/v1" or scope["path"].startswith("/v1/")
+        most = MOST_EVENT if scope["path"] == "/webhooks/stripe" else MOST_BODY
+        try:
+            if api:
+                scope.setdefault("state", {})["caller"] = await _caller(headers, state)
+            body = await _body(headers, receive, most)
+            if api and body and scope["method"] in _WITH_BODY and not _is_json(headers):
+                raise Problem("unsupported-media-type", "Send the body as application/json.")
+        except Problem as problem:
+            await problem.response(state.settings.public_url)(scope, receive, send)
+            return
+        except (psycopg.OperationalError, PoolTimeout):
+            log.exception("the database cannot be reached")
+            await database_down().response(state.settings.public_url)(scope, receive, send)
+            return
+
+        sent = False
+
+        async def once() -> Message:
+            nonlocal sent
+            if sent:
+                return await receive()
+            sent = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self.app(scope, once, send)
+
+
+class SafeHeaders:
+    """Headers that every answer carries. Pages may load what we serve, and send forms to us alone."""
+
+    POLICY = (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Add the headers on the way out."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def dressed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.setdefault("Content-Security-Policy", self.POLICY)
+                headers.setdefault("X-Content-Type-Options", "nosniff")
+                headers.setdefault("Referrer-Policy", "same-origin")
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        await self.app(scope, receive, dressed)
+
+
+def database_down() -> Problem:
+    """The database cannot be reached: never the same as full."""
+    return problems.of(errors.Busy("The database cannot be reached. Try again in a moment.", retry_after=2))
+
+
+async def _caller(headers: Headers, state: State) -> auth.Caller:
+    secret = auth.bearer(headers.get("authorization"))
+    caller = None
+    if secret is not None:
+        caller = auth.Caller(0, "all") if auth.is_admin(secret, state.settings) else await state.run(auth.find_key(secret))
+    if caller is None:
+        raise Problem(
+            "unauthorized",
+            "Send the header Authorization: Bearer with a key that was not revoked.",
+            headers={"WWW-Authenticate": 'Bearer realm="counterfoil"'},
+        )
+    return caller
+
+
+async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
+    declared = headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared) > most:
+        raise Problem("too-large", f"A body may be {most} bytes long.", headers={"Connection": "close"})
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message: Any = await receive()
+        if message["type"] == "http.disconnect":
+            raise Problem("bad-request", "The request ended in the middle of its body.")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > most:
+            raise Problem("too-large", f"A body may be {most} bytes long.", headers={"Connection": "close"})
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def _is_json(headers: Headers) -> bool:
+    media = headers.get("content-type", "").partition(";")[0].strip().lower()
+    return media == "application/json" or (media.startswith("application/") and media.endswith("+json"))

@@ -1,0 +1,159 @@
+"""
+Settings: the environment, then a ``.env`` file in the current folder.
+
+An impossible setting ends the program at start, with the variable's name, its value, the inequality and the mend.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from ipaddress import ip_network
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from counterfoil.clocks import Clocks, ClocksOutOfOrder, parse_duration
+from counterfoil.model import Shop
+
+STRIPE_API = "https://api.stripe.com"
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def _duration(value: Any) -> Any:
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _several(value: Any) -> Any:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
+Several = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_several)]
+
+
+class SettingsImpossible(Exception):
+    """A setting that cannot be. One line per problem: the variable, its value, what is wrong, the mend."""
+
+
+class Settings(BaseSettings):
+    """What the service is told from outside. The names of the variables are those of the contract."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env", extra="ignore", frozen=True, populate_by_name=True, env_ignore_empty=True
+    )
+
+    database_url: str = Field(alias="COUNTERFOIL_DATABASE_URL")
+    public_url: str = Field("http://127.0.0.1:8000", alias="COUNTERFOIL_PUBLIC_URL")
+    secret_key: str = Field(alias="COUNTERFOIL_SECRET_KEY", min_length=32)
+    admin_key: str | None = Field(None, alias="COUNTERFOIL_ADMIN_KEY", min_length=32)
+    session_ttl: Duration = Field(timedelta(minutes=31), alias="COUNTERFOIL_SESSION_TTL")
+    reservation_ttl: Duration = Field(timedelta(minutes=40), alias="COUNTERFOIL_RESERVATION_TTL")
+    pending_ttl: Duration = Field(timedelta(days=21), alias="COUNTERFOIL_PENDING_TTL")
+    stripe_floor: Duration = Field(timedelta(minutes=30), alias="COUNTERFOIL_STRIPE_FLOOR")
+    stripe_timeout: Duration = Field(timedelta(seconds=10), alias="COUNTERFOIL_STRIPE_TIMEOUT")
+    stripe_attempts: int = Field(2, alias="COUNTERFOIL_STRIPE_ATTEMPTS")
+    allowed_skew: Duration = Field(timedelta(seconds=30), alias="COUNTERFOIL_ALLOWED_SKEW")
+    lock_timeout: Duration = Field(timedelta(seconds=3), alias="COUNTERFOIL_LOCK_TIMEOUT")
+    reconcile_interval: Duration = Field(timedelta(hours=1), alias="COUNTERFOIL_RECONCILE_INTERVAL")
+    payment_methods: Several = Field(("card",), alias="COUNTERFOIL_PAYMENT_METHODS")
+    storefront: Literal["on", "off"] = Field("on", alias="COUNTERFOIL_STOREFRONT")
+    trusted_proxies: Several = Field((), alias="COUNTERFOIL_TRUSTED_PROXIES")
+    log: Literal["text", "json"] = Field("text", alias="COUNTERFOIL_LOG")
+    database_pool: int = Field(20, alias="COUNTERFOIL_DATABASE_POOL", ge=1, le=200)
+    # Not for production: a storm's scratch schema.
+    database_schema: str = Field("counterfoil", alias="COUNTERFOIL_DATABASE_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+    stripe_secret_key: str = Field(alias="STRIPE_SECRET_KEY", pattern=r"^(sk|rk)_(test|live)_.+")
+    webhook_secrets: Several = Field(alias="STRIPE_WEBHOOK_SECRET", min_length=1)
+    stripe_api_base: str = Field(STRIPE_API, alias="STRIPE_API_BASE")
+
+    @property
+    def clocks(self) -> Clocks:
+        """The chain of clocks, in order or not at all."""
+        return Clocks(
+            session_ttl=self.session_ttl,
+            reservation_ttl=self.reservation_ttl,
+            pending_ttl=self.pending_ttl,
+            stripe_floor=self.stripe_floor,
+            stripe_timeout=self.stripe_timeout,
+            stripe_attempts=self.stripe_attempts,
+            allowed_skew=self.allowed_skew,
+            lock_timeout=self.lock_timeout,
+        )
+
+    @property
+    def livemode(self) -> bool:
+        """Whether the key moves real money."""
+        return "_live_" in self.stripe_secret_key[:8]
+
+    @property
+    def shop(self) -> Shop:
+        """What is the same for every checkout."""
+        return Shop(clocks=self.clocks, livemode=self.livemode, payment_methods=self.payment_methods)
+
+    @model_validator(mode="after")
+    def _must_be_possible(self) -> Settings:
+        self.clocks.check_floor(api_base_is_stripe=self.stripe_api_base.rstrip("/") == STRIPE_API)
+        _check_url("COUNTERFOIL_PUBLIC_URL", self.public_url)
+        _check_url("STRIPE_API_BASE", self.stripe_api_base)
+        base = urlsplit(self.stripe_api_base)
+        if base.scheme == "http" and base.hostname not in _LOOPBACK:
+            raise ValueError(
+                f"STRIPE_API_BASE={self.stripe_api_base}: plain http only to this machine; use https, or 127.0.0.1"
+            )
+        if self.livemode and self.stripe_api_base.rstrip("/") != STRIPE_API:
+            raise ValueError(
+                f"STRIPE_API_BASE={self.stripe_api_base}: a live key goes to Stripe alone; use a test key, or remove it"
+            )
+        for proxy in self.trusted_proxies:
+            try:
+                ip_network(proxy, strict=False)
+            except ValueError:
+                raise ValueError(
+                    f"COUNTERFOIL_TRUSTED_PROXIES={proxy}: not an address or a network such as 10.0.0.0/8"
+                ) from None
+        return self
+
+
+def load(**given: Any) -> Settings:
+    """
+    The settings of this process. *given*, by variable name, beats the environment.
+
+    Raises:
+        SettingsImpossible: With one line per problem.
+    """
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise SettingsImpossible("\n".join(_line(problem) for problem in error.errors())) from None
+    except ClocksOutOfOrder as error:
+        raise SettingsImpossible(str(error)) from None
+
+
+def _line(problem: Any) -> str:
+    name = str(problem["loc"][0]) if problem["loc"] else ""
+    if problem["type"] == "missing":
+        return f"{name} is not set: {_MENDS.get(name, 'set it in the environment or in .env')}"
+    message = str(problem.get("ctx", {}).get("error", problem["msg"]))
+    if not name:
+        return message
+    shown = "(hidden)" if "KEY" in name or "SECRET" in name else str(problem["input"])
+    return f"{name}={shown}: {message}"
+
+
+_MENDS = {
+    "COUNTERFOIL_DATABASE_URL": "for example postgresql://user@127.0.0.1/counterfoil, or start with --embedded",
+    "COUNTERFOIL_SECRET_KEY": "any string of 32 characters or more, kept secret and the same on all workers",
+    "STRIPE_SECRET_KEY": "sk_test_… or sk_live_…, from Stripe's dashboard",
+    "STRIPE_WEBHOOK_SECRET": "whsec_…, of the endpoint that sends events here",
+}
+
+
+def _check_url(name: str, value: str) -> None:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"{name}={value}: not a URL such as https://shop.example.org")

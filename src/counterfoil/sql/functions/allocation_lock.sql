@@ -1,0 +1,24 @@
+-- The allocation of a code and period, locked, and made with the code's cap if nobody needed it before.
+--
+-- Whoever changes which rows of an allocation occupy a place holds this lock, and takes it before the lock of any
+-- redemption: one order for all, so that none waits for the other in a circle.
+CREATE FUNCTION counterfoil.allocation_lock(counts_with bigint, period text, lock_timeout interval)
+RETURNS counterfoil.allocation
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    locked counterfoil.allocation;
+BEGIN
+    PERFORM set_config('lock_timeout', ceil(extract(epoch FROM lock_timeout) * 1000)::bigint || 'ms', true);
+    LOOP
+        SELECT * INTO locked FROM counterfoil.allocation AS a
+        WHERE a.code_id = allocation_lock.counts_with AND a.period = allocation_lock.period
+        FOR UPDATE;
+        EXIT WHEN FOUND;
+        INSERT INTO counterfoil.allocation (code_id, period, cap)
+        SELECT c.id, allocation_lock.period, c.cap FROM counterfoil.code AS c WHERE c.id = allocation_lock.counts_with
+        ON CONFLICT DO NOTHING;
+    END LOOP;
+    RETURN locked;
+END
+$$;

@@ -1,0 +1,66 @@
+-- Spend the place of a redemption that was paid for. Money that arrived is honoured: a lapsed hold completes, and so
+-- does a released one, over the cap if need be. Always one row; outcome:
+--   completed         in time: the place was still counted, so the allocation is not touched
+--   completed_late    it had been given back, and re-enters; `over_cap` says if the cap was passed for it
+--   already_settled   it was completed, or refunded, before
+CREATE FUNCTION counterfoil.complete(
+    counts_with bigint,
+    id uuid,
+    session_id text,
+    session_expires_at timestamptz,
+    lock_timeout interval
+)
+RETURNS TABLE (outcome text, claim counterfoil.redemption)
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    moment timestamptz := counterfoil.clock();
+    gate counterfoil.allocation;
+    over boolean;
+BEGIN
+    PERFORM counterfoil.must_be_read_committed();
+    UPDATE counterfoil.redemption AS r SET status = 'completed', completed_at = moment
+    WHERE r.counts_with = complete.counts_with AND r.id = complete.id
+        -- guard: completed-once
+        AND r.status IN ('reserved', 'pending')
+    RETURNING r.* INTO claim;
+    outcome := CASE WHEN FOUND THEN 'completed' END;
+
+    IF outcome IS NULL THEN
+        SELECT r.* INTO claim FROM counterfoil.redemption AS r
+        WHERE r.counts_with = complete.counts_with AND r.id = complete.id;
+        IF claim.status <> 'released' THEN
+            outcome := 'already_settled';
+            RETURN NEXT; RETURN;
+        END IF;
+        gate := counterfoil.allocation_lock(complete.counts_with, claim.period, lock_timeout);
+        moment := counterfoil.clock();
+        over := coalesce(gate.used >= gate.cap, false);
+        UPDATE counterfoil.redemption AS r
+        SET status = 'completed', completed_at = moment, over_cap = over
+        WHERE r.counts_with = complete.counts_with AND r.id = complete.id AND r.status = 'released'
+        RETURNING r.* INTO claim;
+        IF NOT FOUND THEN
+            -- Somebody else honoured it while we waited.
+            SELECT r.* INTO claim FROM counterfoil.redemption AS r
+            WHERE r.counts_with = complete.counts_with AND r.id = complete.id;
+            outcome := 'already_settled';
+            RETURN NEXT; RETURN;
+        END IF;
+        UPDATE counterfoil.allocation AS a
+        SET used = a.used + 1, excess = greatest(a.excess, coalesce(a.used + 1 - a.cap, 0))
+        WHERE a.code_id = complete.counts_with AND a.period = claim.period;
+        outcome := 'completed_late';
+    END IF;
+
+    -- The session that was paid becomes the row's session, if it is not already.
+    IF claim.session_id IS DISTINCT FROM complete.session_id AND complete.session_expires_at < claim.expires_at THEN
+        UPDATE counterfoil.redemption AS r
+        SET former_sessions = array_remove(array_remove(r.former_sessions || r.session_id, complete.session_id), NULL),
+            session_id = complete.session_id, session_expires_at = complete.session_expires_at
+        WHERE r.counts_with = complete.counts_with AND r.id = complete.id
+        RETURNING r.* INTO claim;
+    END IF;
+    RETURN NEXT;
+END
+$$;

@@ -1,0 +1,29 @@
+-- Release these rows, whatever for, and end the checkouts that belong to them. Answers how many still held a place.
+--
+-- The allocation's lock is held by the caller, who then says so to `occupy`. The rows are updated and not merely
+-- locked: a payment that waits for one of them then tests its own condition again, and finds it released.
+CREATE FUNCTION counterfoil.end_redemption(counts_with bigint, ids uuid[], reason text, moment timestamptz)
+RETURNS bigint
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    ended uuid[];
+BEGIN
+    WITH released AS (
+        UPDATE counterfoil.redemption AS r
+        SET status = 'released', released_at = moment, release_reason = reason
+        -- guard: only-what-holds-a-place-is-released
+        WHERE r.counts_with = end_redemption.counts_with AND r.id = ANY (ids) AND r.status IN ('reserved', 'pending')
+        RETURNING r.id
+    )
+    SELECT array_agg(id) INTO ended FROM released;
+    UPDATE counterfoil.checkout AS c
+    SET status = CASE
+            WHEN reason IN ('lapsed', 'session_expired') THEN 'expired'
+            WHEN reason IN ('creation_failed', 'payment_failed') THEN 'failed'
+            ELSE 'cancelled'
+        END
+    WHERE c.counts_with = end_redemption.counts_with AND c.redemption_id = ANY (ended) AND c.status IN ('open', 'pending');
+    RETURN coalesce(cardinality(ended), 0);
+END
+$$;

@@ -1,0 +1,60 @@
+-- Give a place back, for a reason. Always one row; outcome:
+--   released          the place is free
+--   already_settled   nothing was changed: it was released before, or it is paid, and a sale cannot be un-sold
+--   not_this_session  the row is using another session by now than the one that ended
+--   not_found
+--
+-- `session_id` is given when a session's end is the reason: only the end of the row's own session releases it.
+-- `attempt` is given when no session was attached: only the attempt that is still without one gives up its place.
+CREATE FUNCTION counterfoil.release(
+    counts_with bigint,
+    id uuid,
+    reason text,
+    session_id text,
+    attempt integer,
+    lock_timeout interval
+)
+RETURNS TABLE (outcome text, claim counterfoil.redemption)
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    moment timestamptz;
+BEGIN
+    PERFORM counterfoil.must_be_read_committed();
+    SELECT r.* INTO claim FROM counterfoil.redemption AS r
+    WHERE r.counts_with = release.counts_with AND r.id = release.id;
+    IF NOT FOUND THEN
+        outcome := 'not_found';
+        RETURN NEXT; RETURN;
+    END IF;
+    IF claim.status IN ('reserved', 'pending') THEN
+        PERFORM counterfoil.allocation_lock(release.counts_with, claim.period, lock_timeout);
+        moment := counterfoil.clock();
+        SELECT r.* INTO claim FROM counterfoil.redemption AS r
+        WHERE r.counts_with = release.counts_with AND r.id = release.id FOR UPDATE;
+    END IF;
+    outcome := CASE
+        WHEN claim.status NOT IN ('reserved', 'pending') THEN 'already_settled'
+        -- guard: a-superseded-session-releases-nothing
+        WHEN release.session_id <> claim.session_id THEN 'not_this_session'
+        -- guard: only-an-attempt-without-a-session-failed
+        WHEN release.session_id IS DISTINCT FROM claim.session_id
+            AND coalesce(release.session_id, release.attempt::text) IS NOT NULL
+            AND (claim.session_id IS NOT NULL OR claim.attempt IS DISTINCT FROM release.attempt) THEN 'not_this_session'
+        ELSE 'released'
+    END;
+    IF outcome = 'released' THEN
+        PERFORM counterfoil.occupy(
+            release.counts_with, claim.period,
+            -counterfoil.end_redemption(
+                release.counts_with, ARRAY[release.id],
+                CASE reason WHEN 'session_expired' THEN coalesce(claim.ending, reason) ELSE reason END,
+                moment
+            )
+        );
+        SELECT r.* INTO claim FROM counterfoil.redemption AS r
+        WHERE r.counts_with = release.counts_with AND r.id = release.id;
+    END IF;
+    RETURN NEXT;
+END
+$$;

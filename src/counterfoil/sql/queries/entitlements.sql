@@ -1,0 +1,10 @@
+-- What a buyer's purchases opened, newest first.
+SELECT e.unlock, e.product_id AS product, e.checkout_id AS checkout, e.granted_at, e.revoked_at
+FROM counterfoil.entitlement AS e
+WHERE e.buyer_key = :buyer_key::text AND (:all::boolean OR e.revoked_at IS NULL)
+    AND (
+        :after_at::timestamptz IS NULL
+        OR (e.granted_at, e.checkout_id, e.unlock) < (:after_at::timestamptz, :after_id::uuid, :after_unlock::text)
+    )
+ORDER BY e.granted_at DESC, e.checkout_id DESC, e.unlock DESC
+LIMIT :most::integer

@@ -1,0 +1,57 @@
+"""An event of Stripe's, in either shape, once its signature is good."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import stripe
+
+from counterfoil.errors import BadSignature
+from counterfoil.model import StripeEvent
+
+
+def read_event(body: bytes, signature: str | None, secrets: Sequence[str]) -> StripeEvent:
+    """
+    Check the signature on the raw body, then read what the event is about.
+
+    Snapshot and thin events are both accepted: only the id of the object is used, and Stripe is asked for the rest.
+
+    Args:
+        body: The request's body as it arrived.
+        signature: The header ``Stripe-Signature``.
+        secrets: The endpoint's secrets: several while one is being rotated.
+
+    Raises:
+        BadSignature: No secret fits, the signature is older than five minutes, or what it signs is no event.
+    """
+    for secret in secrets:
+        try:
+            stripe.WebhookSignature.verify_header(
+                body.decode(), signature or "", secret, stripe.Webhook.DEFAULT_TOLERANCE
+            )
+        except (stripe.SignatureVerificationError, ValueError):
+            continue
+        return _event(body)
+    raise BadSignature
+
+
+def _event(body: bytes) -> StripeEvent:
+    try:
+        doc = json.loads(body)
+        thin = doc["object"] == "v2.core.event"
+        about: Mapping[str, Any] = (doc.get("related_object") or {}) if thin else doc["data"]["object"]
+        object_id = about.get("id")
+        if not (isinstance(doc["id"], str) and isinstance(doc["type"], str) and isinstance(doc["livemode"], bool)):
+            raise BadSignature
+        if object_id is not None and not isinstance(object_id, str):
+            raise BadSignature
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadSignature from error
+    return StripeEvent(
+        id=doc["id"],
+        type=doc["type"].removeprefix("v1.") if thin else doc["type"],
+        object_id=object_id,
+        livemode=doc["livemode"],
+    )

@@ -1,0 +1,536 @@
+"""
+One function per verb: it names the parameters of one SQL statement, and reads the row that comes back.
+
+Nothing happens until a host runs the statement. What decides about a place is in ``sql/functions/``, a file per verb.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from counterfoil import errors, reading
+from counterfoil.buyers import buyer_key, check_buyer
+from counterfoil.codes import fold
+from counterfoil.model import (
+    Checkout,
+    CheckoutStatus,
+    Code,
+    Order,
+    Product,
+    Redemption,
+    ReleaseReason,
+    Session,
+    Shop,
+    StripeEvent,
+    Usage,
+)
+from counterfoil.pricing import Price
+from counterfoil.statement import Row, Sql, Statement, document
+
+__all__ = [
+    "Ask",
+    "Decision",
+    "Settled",
+    "attach",
+    "begin_checkout",
+    "checkout",
+    "end_unpayable",
+    "mark_ending",
+    "open_checkout",
+    "record_event",
+    "recount",
+    "release",
+    "renew",
+    "reserve",
+    "settle",
+    "terms",
+    "usage",
+]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A lapsed hold whose session's end was never heard: Stripe is to be asked before its place is given away."""
+
+    redemption: UUID
+    counts_with: int
+    attempt: int
+    session_id: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What ``reserve.sql`` decided: its outcome, and every number behind it."""
+
+    outcome: str
+    claim: Redemption | None
+    sale: Checkout | None
+    period: str
+    cap: int | None
+    held: int
+    next_release_at: datetime | None
+    per_buyer_limit: int | None
+    starts_on: date | None
+    ends_on: date | None
+    asks: tuple[Ask, ...]
+
+    def refusal(self, typed: str) -> errors.Refusal:
+        """The refusal that this outcome is. *typed* is the code as the buyer typed it."""
+        match self.outcome:
+            case "unknown":
+                return errors.CodeUnknown(typed)
+            case "paused":
+                return errors.CodePaused()
+            case "not_open" if self.starts_on:
+                return errors.CodeNotOpen(self.starts_on, self.ends_on)
+            case "ended" if self.ends_on:
+                return errors.CodeEnded(self.ends_on, self.starts_on)
+            case "not_for_product":
+                return errors.CodeNotForProduct()
+            case "spent":
+                return errors.AllocationSpent(period=self.period, cap=self.cap or 0)
+            case "held_by_others":
+                return errors.AllocationHeld(
+                    period=self.period, cap=self.cap or 0, held=self.held, next_release_at=self.next_release_at
+                )
+            case "ask" | "changed":
+                return errors.Busy()
+        raise AssertionError(f"reserve.sql answered {self.outcome!r}, which is no refusal")
+
+
+@dataclass(frozen=True)
+class Attached:
+    """
+    Whether the session is tied to its hold.
+
+    Attributes:
+        attached: The buyer may have the URL.
+        skew: Stripe's clock less the database's. What the call took makes it look behind.
+    """
+
+    attached: bool
+    skew: timedelta
+
+
+@dataclass(frozen=True)
+class Settled:
+    """
+    What a session's truth did to our rows.
+
+    Attributes:
+        outcome: completed, completed_late, pending, released, already_settled, nothing, superseded, attention,
+            foreign, or ignored.
+        stray_session: Another session of the same row that may still be payable, and must be ended.
+    """
+
+    outcome: str
+    claim: Redemption | None = None
+    sale: Checkout | None = None
+    stray_session: str | None = None
+
+
+def terms(*, code: str | None, product: str | None) -> Statement[tuple[Code | None, Product | None]]:
+    """What a price is worked out from: the code as it is now, and the product; None for what does not exist."""
+
+    def read(rows: Sequence[Row]) -> tuple[Code | None, Product | None]:
+        row = rows[0]
+        return (
+            reading.code(row["code"]) if row["code"] is not None else None,
+            reading.product(row["product"]) if row["product"] is not None else None,
+        )
+
+    return Statement(Sql.named("terms"), {"code": fold(code) if code else None, "product": product}, read)
+
+
+def reserve(
+    *, id: UUID, code: str, buyer: str, hold: timedelta, product: str | None = None, lock_timeout: timedelta
+) -> Statement[Redemption]:
+    """
+    Hold one place of *code* for *buyer*, for a shop that keeps its own orders.
+
+    The caller makes *id*. The same buyer asking again gets the open claim there is.
+
+    Raises (when run):
+        CodeUnknown, CodePaused, CodeNotOpen, CodeEnded, CodeNotForProduct: The code is not good here and now.
+        BuyerLimitReached: This buyer has used it.
+        AllocationSpent: Every place of the period is paid for, or being paid for.
+        AllocationHeld: No place is free now; some may come back (``next_release_at``).
+        Busy: The allocation's lock was not won in time, or Stripe is to be asked about a lapsed hold first.
+    """
+
+    def read(rows: Sequence[Row]) -> Redemption:
+        decision = _decision(rows)
+        if decision.claim and decision.outcome in ("held", "yours"):
+            return decision.claim
+        if decision.outcome == "limit":
+            raise errors.BuyerLimitReached(limit=decision.per_buyer_limit, checkout=None)
+        raise decision.refusal(code)
+
+    return Statement(
+        Sql.named("reserve"),
+        {
+            "id": id,
+            "code": fold(code),
+            "product": product,
+            "buyer": check_buyer(buyer),
+            "buyer_key": buyer_key(buyer),
+            "hold": hold,
+            "lock_timeout": lock_timeout,
+        },
+        read,
+        alone=True,
+    )
+
+
+def consider(*, code: str, product: str | None, buyer: str | None) -> Statement[Decision]:
+    """What a buyer would be told now, by one look and without a lock. Outcome ``free`` if it is worth trying."""
+
+    def read(rows: Sequence[Row]) -> Decision:
+        return _decision([{**rows[0], "outcome": rows[0]["outcome"] or "free"}])
+
+    return Statement(
+        Sql.named("quote"),
+        {"code": fold(code), "product": product, "buyer_key": buyer_key(buyer) if buyer is not None else None},
+        read,
+    )
+
+
+def open_checkout(
+    *,
+    redemption: UUID,
+    checkout: UUID,
+    order: Order,
+    code: Code,
+    product: Product | None,
+    price: Price,
+    shop: Shop,
+    instead_of: UUID | None = None,
+) -> Statement[Decision]:
+    """
+    Hold a place and write down the checkout it is for, in one commit.
+
+    *instead_of* is the buyer's own open claim: its place moves to this one. Nothing is raised but ``Busy``: the
+    procedure acts on the outcome.
+    """
+    parameters = _sale_parameters(checkout, order, product, price, shop)
+    parameters |= {
+        "id": redemption,
+        "code": fold(order.code or ""),
+        "version": code.version,
+        "hold": shop.clocks.reservation_ttl,
+        "lock_timeout": shop.lock_timeout,
+        "instead_of": instead_of,
+        "discount_amount": price.discount_amount,
+        "amount": price.amount,
+    }
+    return Statement(Sql.named("open_checkout"), parameters, _decision, alone=True)
+
+
+def begin_checkout(
+    *, checkout: UUID, order: Order, product: Product | None, price: Price, shop: Shop
+) -> Statement[Checkout]:
+    """Write down a checkout at full price. It holds no place and has no redemption."""
+    return Statement(
+        Sql.named("begin_checkout"),
+        _sale_parameters(checkout, order, product, price, shop),
+        lambda rows: reading.checkout(rows[0]["sale"]),
+    )
+
+
+def attach(*, sale: Checkout, session: Session) -> Statement[Attached]:
+    """
+    Tie the session that Stripe made to its checkout and hold.
+
+    If it is not attached, the hold was released, settled or renewed meanwhile, and the session must be ended. The expiry
+    stored is the one that Stripe answered; if it does not lie before the hold's, the column's
+    constraint ``session_dies_before_its_hold`` refuses it.
+    """
+    claim = sale.redemption
+    return Statement(
+        Sql(
+            "SELECT outcome, skew FROM counterfoil.attach(counts_with => :counts_with::bigint, "
+            "redemption => :redemption::uuid, checkout => :checkout::uuid, attempt => :attempt::integer, "
+            "session_id => :session_id::text, session_url => :session_url::text, "
+            "session_created => :session_created::timestamptz, session_expires_at => :session_expires_at::timestamptz)"
+        ),
+        {
+            "session_created": session.created,
+            "counts_with": sale.counts_with,
+            "redemption": claim.id if claim else None,
+            "checkout": sale.id,
+            "attempt": claim.attempt if claim else None,
+            "session_id": session.id,
+            "session_url": session.url,
+            "session_expires_at": session.expires_at,
+        },
+        lambda rows: Attached(rows[0]["outcome"] == "attached", rows[0]["skew"]),
+    )
+
+
+def renew(*, claim: Redemption, most: int, shop: Shop) -> Statement[str]:
+    """
+    Renew a hold in its own place for one more attempt: ``renewed``, ``worn_out`` or ``moved_on``.
+
+    Its session goes among the former ones, and must be ended at Stripe before the next is made.
+    """
+    return Statement(
+        Sql(
+            "SELECT outcome FROM counterfoil.renew(counts_with => :counts_with::bigint, id => :id::uuid, "
+            "attempt => :attempt::integer, hold => :hold::interval, most => :most::integer, "
+            "lock_timeout => :lock_timeout::interval)"
+        ),
+        {
+            "counts_with": claim.counts_with,
+            "id": claim.id,
+            "attempt": claim.attempt,
+            "hold": shop.clocks.reservation_ttl,
+            "most": most,
+            "lock_timeout": shop.lock_timeout,
+        },
+        lambda rows: str(rows[0]["outcome"]),
+        alone=True,
+    )
+
+
+def release(
+    *,
+    counts_with: int,
+    redemption: UUID,
+    reason: ReleaseReason,
+    shop: Shop,
+    session_id: str | None = None,
+    attempt: int | None = None,
+) -> Statement[tuple[str, Redemption | None]]:
+    """
+    Give a place back: ``released``, ``already_settled``, ``not_this_session`` or ``not_found``, and the row as it is.
+
+    *session_id*: only if this is the row's own session. *attempt*: only if that attempt is still without one.
+    Releasing a completed redemption changes nothing: a sale cannot be un-sold.
+    """
+
+    def read(rows: Sequence[Row]) -> tuple[str, Redemption | None]:
+        row = rows[0]
+        return row["outcome"], reading.redemption(row["claim"]) if row["claim"] is not None else None
+
+    return Statement(
+        Sql(
+            "SELECT outcome, counterfoil.redemption_document(claim) AS claim "
+            "FROM counterfoil.release(counts_with => :counts_with::bigint, id => :id::uuid, reason => :reason::text, "
+            "session_id => :session_id::text, attempt => :attempt::integer, lock_timeout => :lock_timeout::interval)"
+        ),
+        {
+            "counts_with": counts_with,
+            "id": redemption,
+            "reason": str(reason),
+            "session_id": session_id,
+            "attempt": attempt,
+            "lock_timeout": shop.lock_timeout,
+        },
+        read,
+        alone=True,
+    )
+
+
+def mark_ending(*, sale: Checkout, reason: ReleaseReason) -> Statement[None]:
+    """Write down why we are about to end a session, so that whoever hears of its end first gives this reason."""
+    return Statement(
+        Sql(
+            "WITH marked AS (UPDATE counterfoil.redemption SET ending = :reason::text "
+            "WHERE counts_with = :counts_with::bigint AND id = :redemption::uuid AND status = 'reserved') "
+            "UPDATE counterfoil.checkout SET ending = :reason::text "
+            "WHERE counts_with = :counts_with::bigint AND id = :checkout::uuid AND status = 'open' RETURNING id"
+        ),
+        {
+            "reason": str(reason),
+            "counts_with": sale.counts_with,
+            "redemption": sale.redemption.id if sale.redemption else None,
+            "checkout": sale.id,
+        },
+        lambda _: None,
+    )
+
+
+def end_unpayable(*, sale: Checkout, status: CheckoutStatus) -> Statement[None]:
+    """End a full-price checkout that has no session, so that nobody can pay it."""
+    return Statement(
+        Sql(
+            "UPDATE counterfoil.checkout SET status = :status::text WHERE counts_with = :counts_with::bigint "
+            "AND id = :checkout::uuid AND status = 'open' AND session_id IS NULL RETURNING id"
+        ),
+        {"status": str(status), "counts_with": sale.counts_with, "checkout": sale.id},
+        lambda _: None,
+    )
+
+
+def settle(
+    *, session: Session, verdict: str, reference: Mapping[str, Any], shop: Shop, event: str | None = None
+) -> Statement[Settled]:
+    """
+    Carry what Stripe says of a session into our rows. Doing it twice is harmless: *already settled* is an answer.
+
+    *verdict* and *reference* are what ``settlement.py`` read out of the session.
+    """
+
+    def read(rows: Sequence[Row]) -> Settled:
+        row = rows[0]
+        claim = reading.redemption(row["claim"]) if row["claim"] is not None else None
+        sale = reading.checkout(row["sale"], claim) if row["sale"] is not None else None
+        return Settled(row["outcome"], claim, sale, row["stray_session"])
+
+    return Statement(
+        Sql(
+            "SELECT outcome, stray_session, counterfoil.redemption_document(claim) AS claim, "
+            "CASE WHEN (sale).id IS NOT NULL THEN to_jsonb(sale) END AS sale "
+            "FROM counterfoil.settle(session_id => :session_id::text, verdict => :verdict::text, "
+            "counts_with => :counts_with::bigint, redemption => :redemption::uuid, checkout => :checkout::uuid, "
+            "attempt => :attempt::integer, session_expires_at => :session_expires_at::timestamptz, "
+            "amount => :amount::bigint, currency => :currency::text, payment_intent => :payment_intent::text, "
+            "recovered_from => :recovered_from::text, pending_for => :pending_for::interval, "
+            "lock_timeout => :lock_timeout::interval, event => :event::text)"
+        ),
+        {
+            "session_id": session.id,
+            "verdict": verdict,
+            "session_expires_at": session.expires_at,
+            "amount": session.amount_total,
+            "currency": session.currency,
+            "payment_intent": session.payment_intent,
+            "recovered_from": session.recovered_from,
+            "pending_for": shop.clocks.pending_ttl,
+            "lock_timeout": shop.lock_timeout,
+            "event": event,
+            **reference,
+        },
+        read,
+        alone=True,
+    )
+
+
+def record_event(*, event: StripeEvent) -> Statement[bool]:
+    """Remember that an event was received. True if it was settled before."""
+    return Statement(
+        Sql(
+            "INSERT INTO counterfoil.stripe_event AS e (id, type, object_id, livemode) "
+            "VALUES (:id::text, :type::text, :object_id::text, :livemode::boolean) "
+            "ON CONFLICT (id) DO UPDATE SET type = e.type RETURNING settled_at IS NOT NULL AS settled"
+        ),
+        {"id": event.id, "type": event.type, "object_id": event.object_id, "livemode": event.livemode},
+        lambda rows: bool(rows[0]["settled"]),
+    )
+
+
+def close_event(*, event: StripeEvent, outcome: str) -> Statement[None]:
+    """An event that asks nothing of us is settled by saying so."""
+    return Statement(
+        Sql(
+            "UPDATE counterfoil.stripe_event SET settled_at = (SELECT counterfoil.clock()), outcome = :outcome::text "
+            "WHERE id = :id::text RETURNING id"
+        ),
+        {"id": event.id, "outcome": outcome},
+        lambda _: None,
+    )
+
+
+def checkout(*, id: UUID | None = None, redemption: UUID | None = None) -> Statement[Checkout | None]:
+    """One checkout, by its own id or its redemption's."""
+    return Statement(
+        Sql.named("checkouts"),
+        {
+            "id": id,
+            "redemption": redemption,
+            "buyer_key": None,
+            "session_id": None,
+            "browser": None,
+            "status": None,
+            "after_at": None,
+            "after_id": None,
+            "most": 1,
+        },
+        lambda rows: reading.checkout(rows[0]["sale"]) if rows else None,
+    )
+
+
+def usage(*, code: str, period: str | None = None) -> Statement[Usage]:
+    """
+    How full the allocation of a code is, in *period* or the one that is now.
+
+    Raises (when run):
+        CodeUnknown: No code reads like this.
+    """
+
+    def read(rows: Sequence[Row]) -> Usage:
+        if not rows:
+            raise errors.CodeUnknown(code)
+        return _usage(rows[0])
+
+    return Statement(Sql.named("usage"), {"code": fold(code), "period": period}, read)
+
+
+def recount() -> Statement[list[str]]:
+    """The allocations whose counter is not what their rows say, one sentence each. There should be none."""
+    return Statement(
+        Sql.named("recount"),
+        {},
+        lambda rows: [
+            f"{row['code']} {row['period']}: the counter says {row['used']}, the rows say {row['places']}"
+            for row in rows
+        ],
+    )
+
+
+def _usage(row: Row) -> Usage:
+    return Usage(
+        code=row["code"],
+        period=row["period"],
+        cap=row["cap"],
+        completed=row["completed"],
+        pending=row["pending"],
+        held=row["held"],
+        next_release_at=reading.when(row["next_release_at"]),
+        note=row["note"],
+    )
+
+
+def _decision(rows: Sequence[Row]) -> Decision:
+    row = rows[0]
+    claim = reading.redemption(row["claim"]) if row["claim"] is not None else None
+    return Decision(
+        outcome=row["outcome"],
+        claim=claim,
+        sale=reading.checkout(row["sale"], claim) if row["sale"] is not None else None,
+        period=row["in_period"] or "",
+        cap=row["places"],
+        held=row["held"] or 0,
+        next_release_at=reading.when(row["next_release_at"]),
+        per_buyer_limit=row["per_buyer_limit"],
+        starts_on=row["starts_on"],
+        ends_on=row["ends_on"],
+        asks=tuple(
+            Ask(UUID(ask["id"]), ask["counts_with"], ask["attempt"], ask["session_id"]) for ask in document(row["asks"]) or ()
+        ),
+    )
+
+
+def _sale_parameters(
+    checkout: UUID, order: Order, product: Product | None, price: Price, shop: Shop
+) -> dict[str, Any]:
+    return {
+        "checkout": checkout,
+        "product": product.id if product else None,
+        "name": product.name if product else order.name,
+        "unlocks": list(product.unlocks) if product else [],
+        "buyer": check_buyer(order.buyer),
+        "buyer_key": buyer_key(order.buyer),
+        "list_amount": price.list_amount,
+        "currency": price.currency,
+        "success_url": order.success_url,
+        "cancel_url": order.cancel_url,
+        "metadata": json.dumps(dict(order.metadata)),
+        "browser": order.browser,
+        "livemode": shop.livemode,
+    }
