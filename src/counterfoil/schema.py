@@ -8,7 +8,7 @@ migration that fails leaves nothing behind.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -118,7 +118,11 @@ def version(connection: psycopg.Connection[Any], schema: str = "counterfoil") ->
     rows = connection.execute("SELECT to_regclass(%s)", (f"{schema}.migration",)).fetchall()
     if rows[0][0] is None:
         return Version(0, functions=False)
-    found = dict(connection.execute(f"SELECT number, name FROM {schema}.migration".encode()).fetchall())
+    return version_of(dict(connection.execute(f"SELECT number, name FROM {schema}.migration".encode()).fetchall()))
+
+
+def version_of(found: Mapping[int, str]) -> Version:
+    """Where a schema stands by its bookkeeping: names by number."""
     return Version(max((number for number in found if number > 0), default=0), functions=found.get(0) == _digest())
 
 

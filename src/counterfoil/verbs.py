@@ -23,6 +23,7 @@ from counterfoil.model import (
     Order,
     Product,
     Redemption,
+    RedemptionStatus,
     ReleaseReason,
     Session,
     Shop,
@@ -31,27 +32,6 @@ from counterfoil.model import (
 )
 from counterfoil.pricing import Price
 from counterfoil.statement import Row, Sql, Statement, document
-
-__all__ = [
-    "Ask",
-    "Decision",
-    "Settled",
-    "attach",
-    "begin_checkout",
-    "checkout",
-    "end_unpayable",
-    "mark_ending",
-    "open_checkout",
-    "record_event",
-    "recount",
-    "release",
-    "renew",
-    "reserve",
-    "settle",
-    "terms",
-    "usage",
-]
-
 
 @dataclass(frozen=True)
 class Ask:
@@ -195,7 +175,7 @@ def consider(*, code: str, product: str | None, buyer: str | None) -> Statement[
 
     return Statement(
         Sql.named("quote"),
-        {"code": fold(code), "product": product, "buyer_key": buyer_key(buyer) if buyer is not None else None},
+        {"code": fold(code), "product": product, "buyer_key": buyer_key(buyer) if buyer else None},
         read,
     )
 
@@ -438,20 +418,63 @@ def close_event(*, event: StripeEvent, outcome: str) -> Statement[None]:
 
 def checkout(*, id: UUID | None = None, redemption: UUID | None = None) -> Statement[Checkout | None]:
     """One checkout, by its own id or its redemption's."""
+    one = checkouts(id=id, redemption=redemption, most=1)
+    return Statement(one.sql, one.parameters, lambda rows: next(iter(one.read(rows)), None))
+
+
+def checkouts(
+    *,
+    id: UUID | None = None,
+    redemption: UUID | None = None,
+    buyer: str | None = None,
+    session_id: str | None = None,
+    browser: str | None = None,
+    status: CheckoutStatus | None = None,
+    after: tuple[datetime, UUID] | None = None,
+    most: int = 100,
+) -> Statement[list[Checkout]]:
+    """Checkouts, newest first, that fit all that is given; those after the checkout of this creation time and id."""
     return Statement(
         Sql.named("checkouts"),
         {
             "id": id,
             "redemption": redemption,
-            "buyer_key": None,
-            "session_id": None,
-            "browser": None,
-            "status": None,
-            "after_at": None,
-            "after_id": None,
-            "most": 1,
+            "buyer_key": buyer_key(buyer) if buyer is not None else None,
+            "session_id": session_id,
+            "browser": browser,
+            "status": str(status) if status else None,
+            "after_at": after[0] if after else None,
+            "after_id": after[1] if after else None,
+            "most": most,
         },
-        lambda rows: reading.checkout(rows[0]["sale"]) if rows else None,
+        lambda rows: [reading.checkout(row["sale"]) for row in rows],
+    )
+
+
+def redemptions(
+    *,
+    id: UUID | None = None,
+    code: str | None = None,
+    period: str | None = None,
+    status: RedemptionStatus | None = None,
+    institution: int | None = None,
+    after: tuple[datetime, UUID] | None = None,
+    most: int = 100,
+) -> Statement[list[Redemption]]:
+    """Redemptions, newest first, that fit all that is given; those after the one of this reservation time and id."""
+    return Statement(
+        Sql.named("redemptions"),
+        {
+            "id": id,
+            "code": fold(code) if code is not None else None,
+            "period": period,
+            "status": str(status) if status else None,
+            "institution": institution,
+            "after_at": after[0] if after else None,
+            "after_id": after[1] if after else None,
+            "most": most,
+        },
+        lambda rows: [reading.redemption(row["claim"]) for row in rows],
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query, Request, Response
 from pydantic import Field, model_validator
 
-from counterfoil import checkout, errors, verbs
+from counterfoil import checkout, verbs
 from counterfoil.model import Checkout, CheckoutStatus, Order
 from counterfoil.service.fields import (
     Amount,
@@ -88,17 +89,16 @@ async def quoted(request: Request, body: QuoteIn) -> QuoteOut:
         currency=body.currency,
         code=body.code,
     )
-    price, decision = await quote(state_of(request), order)
-    refusal = decision.refusal_code(body.code) if decision else None
+    price, period, refusal = await quote(state_of(request), order)
     return QuoteOut(
         list_amount=price.list_amount,
         discount_amount=price.discount_amount,
         amount=price.amount,
         currency=price.currency,
         code=body.code,
-        period=decision.period if decision else None,
+        period=period,
         available=refusal is None,
-        refusal=refusal,
+        refusal=refusal.code if refusal else None,
     )
 
 
@@ -137,7 +137,7 @@ async def listed(
     cursor_: Annotated[str | None, Query(alias="cursor")] = None,
 ) -> Page[CheckoutOut]:
     """List checkouts, newest first."""
-    after = read_cursor(cursor_, _moment, UUID)
+    after = read_cursor(cursor_, datetime.fromisoformat, UUID)
     sales = await state_of(request).run(
         verbs.checkouts(
             buyer=buyer,

@@ -1,0 +1,114 @@
+"""The application: what is served, and what an error becomes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from psycopg_pool import PoolTimeout
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from counterfoil import errors
+from counterfoil.service import problems
+from counterfoil.service.api import checkouts, codes, entitlements, health, institutions, products, redemptions, webhook
+from counterfoil.service.edge import Door, SafeHeaders, database_down
+from counterfoil.service.problems import Problem
+from counterfoil.service.settings import Settings
+from counterfoil.service.state import running
+
+log = logging.getLogger(__name__)
+
+_OF_STATUS = {404: "not-found", 405: "method-not-allowed", 400: "bad-request"}
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The service for these settings. Opens nothing until it is started."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with running(settings) as state:
+            app.state.counterfoil = state
+            yield
+
+    app = FastAPI(
+        title="Counterfoil",
+        version="1",
+        summary="Codes that are good for so many discounted purchases a year, and never one more.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+    )
+    for router in (
+        institutions.api,
+        products.api,
+        codes.api,
+        checkouts.api,
+        redemptions.api,
+        entitlements.api,
+    ):
+        app.include_router(router)
+    app.include_router(webhook.webhook)
+    app.include_router(health.health)
+
+    app.add_exception_handler(Problem, _problem)
+    app.add_exception_handler(errors.Refusal, _refusal)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(psycopg.OperationalError, _database)
+    app.add_exception_handler(PoolTimeout, _database)
+    app.add_exception_handler(Exception, _internal)
+    app.add_middleware(Door)
+    app.add_middleware(SafeHeaders)
+    return app
+
+
+async def _problem(request: Request, error: Any) -> Response:
+    problem: Problem = error
+    return problem.response(_public_url(request))
+
+
+async def _refusal(request: Request, error: Any) -> Response:
+    return problems.of(error).response(_public_url(request))
+
+
+async def _invalid(request: Request, error: Any) -> Response:
+    found = error.errors()
+    if any(one["type"] == "json_invalid" for one in found):
+        return Problem("bad-request", "The body is not JSON.").response(_public_url(request))
+    wrong = [
+        {
+            "field": ".".join(str(part) for part in one["loc"][1:]) or str(one["loc"][0]),
+            "message": one["msg"].removeprefix("Value error, "),
+        }
+        for one in found
+    ]
+    detail = "; ".join(f"{one['field']}: {one['message']}" for one in wrong)
+    return Problem("invalid-request", detail, fields={"errors": wrong}).response(_public_url(request))
+
+
+async def _http(request: Request, error: Any) -> Response:
+    code = _OF_STATUS.get(error.status_code, "internal" if error.status_code >= 500 else "bad-request")
+    detail = problems.KINDS[code].advice if code != "bad-request" else str(error.detail)
+    return Problem(code, detail, error.status_code, headers=error.headers or {}).response(_public_url(request))
+
+
+async def _database(request: Request, error: Any) -> Response:
+    log.error("the database cannot be reached: %s", error)
+    return database_down().response(_public_url(request))
+
+
+async def _internal(request: Request, error: Exception) -> Response:
+    log.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
+    return Problem("internal", problems.KINDS["internal"].advice).response(_public_url(request))
+
+
+def _public_url(request: Request) -> str:
+    url: str = request.app.state.counterfoil.settings.public_url
+    return url

@@ -1,0 +1,52 @@
+"""Opening checkouts and quoting, for the API and for the pages alike."""
+
+from __future__ import annotations
+
+from counterfoil import checkout, errors, verbs
+from counterfoil.checkout import Opened
+from counterfoil.model import Order
+from counterfoil.pricing import Price
+from counterfoil.procedure import Procedure
+from counterfoil.service.state import State
+
+
+async def open_checkout(state: State, order: Order) -> Opened:
+    """
+    Open a checkout, and count how it went.
+
+    Raises:
+        Refusal: Why not.
+    """
+    try:
+        opened = await state.drive(checkout.open_checkout(order, state.shop))
+    except errors.Refusal as refusal:
+        state.metrics.checkouts.labels(refusal.code).inc()
+        raise
+    state.metrics.checkouts.labels("resumed" if opened.resumed else "opened").inc()
+    state.metrics.saw_skew(opened.skew)
+    return opened
+
+
+async def quote(state: State, order: Order) -> tuple[Price, str | None, errors.Refusal | None]:
+    """
+    What an order costs now, the period it would count in, and why it could not be bought, if so.
+
+    Raises:
+        Refusal: There is no price to give: no such product or code, or they do not go together.
+    """
+    return await state.drive(_quote(order))
+
+
+def _quote(order: Order) -> Procedure[tuple[Price, str | None, errors.Refusal | None]]:
+    price, code, product = yield from checkout.quote(order)
+    if code is None:
+        return price, None, None
+    decision: verbs.Decision = yield verbs.consider(
+        code=order.code or "", product=product.id if product else None, buyer=order.buyer or None
+    )
+    refusal: errors.Refusal | None = None
+    if decision.outcome == "limit":
+        refusal = errors.BuyerLimitReached(limit=decision.per_buyer_limit, checkout=None)
+    elif decision.outcome not in ("free", "yours"):
+        refusal = decision.refusal(order.code or "")
+    return price, decision.period, refusal
