@@ -1,0 +1,59 @@
+"""One simulated account: its state, its keys, its faults and its deliveries."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from datetime import timedelta
+
+from counterfoil.simulator import objects
+from counterfoil.simulator.deliveries import SANDBOX, Deliveries, Endpoint
+from counterfoil.simulator.engine import Engine
+from counterfoil.simulator.faults import Faults
+from counterfoil.simulator.idempotency import Keys
+
+
+class Account:
+    """Everything behind the simulator's API, page and controls. Lives in one event loop."""
+
+    def __init__(self, engine: Engine, retries: tuple[int, ...] = SANDBOX) -> None:
+        self.engine = engine
+        self.keys = Keys(engine.clock)
+        self.faults = Faults()
+        self.deliveries = Deliveries(engine, retries)
+        self._moved = asyncio.Event()
+
+    def advance(self, by: timedelta) -> None:
+        """Move the clock forward, and let happen what falls due on the way, in its order and at its own time."""
+        clock = self.engine.clock
+        until = clock.seconds() + by.total_seconds()
+        while (due := self.engine.next_due()) is not None and due <= until:
+            clock.advance(timedelta(seconds=max(0.0, due - clock.seconds())))
+            self.engine.catch_up()
+        clock.advance(timedelta(seconds=max(0.0, until - clock.seconds())))
+        self.engine.catch_up()
+        self._moved.set()
+
+    def add_endpoint(self, url: str, secret: str | None = None, **options: object) -> Endpoint:
+        """Send all events to *url* from now on."""
+        endpoint = Endpoint(
+            id=objects.new_id("we"),
+            url=url,
+            secrets=[secret or objects.new_id("whsec", 32)],
+            enabled_events=["*"],
+            created=self.engine.clock.stamp(),
+        )
+        for name, value in options.items():
+            setattr(endpoint, name, value)
+        return self.deliveries.add_endpoint(endpoint)
+
+    async def keep_time(self) -> None:
+        """Let happen what is due, when it is due, for as long as this runs."""
+        while True:
+            self.engine.catch_up()
+            due = self.engine.next_due()
+            wait = None if due is None else max(0.0, due - self.engine.clock.seconds())
+            self._moved.clear()
+            # Something due sooner may be added meanwhile: look again every second at the latest.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._moved.wait(), min(wait, 1.0) if wait is not None else 1.0)

@@ -1,0 +1,103 @@
+"""The simulator as an ASGI application: the API, the payment page, the controls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from counterfoil.simulator import api, control, dashboard, till
+from counterfoil.simulator.account import Account
+from counterfoil.simulator.clock import Clock
+from counterfoil.simulator.deliveries import SANDBOX
+from counterfoil.simulator.engine import Engine
+
+STATIC = Path(__file__).parent / "static"
+
+
+def create_app(
+    base_url: str,
+    *,
+    skew: timedelta = timedelta(),
+    floor: timedelta = timedelta(minutes=30),
+    retries: tuple[int, ...] = SANDBOX,
+    webhook_url: str | None = None,
+    webhook_secret: str | None = None,
+) -> Starlette:
+    """
+    The application, with an account of its own that is in memory only.
+
+    Args:
+        base_url: Where it will be reached: the payment pages' addresses begin with it.
+        skew: How far its clock is ahead of this machine's.
+        floor: The least time to a session's ``expires_at``.
+        retries: Seconds to each next attempt of a delivery.
+        webhook_url: Where to send all events.
+        webhook_secret: The secret to sign them with; made up if it is missing.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        engine = Engine(base_url.rstrip("/"), Clock(skew), floor=int(floor.total_seconds()))
+        account = Account(engine, retries)
+        if webhook_url:
+            account.add_endpoint(webhook_url, webhook_secret)
+        app.state.account = account
+        keeper = asyncio.create_task(account.keep_time())
+        try:
+            yield
+        finally:
+            keeper.cancel()
+            with suppress(asyncio.CancelledError):
+                await keeper
+            await account.deliveries.close()
+
+    return Starlette(
+        lifespan=lifespan,
+        middleware=[Middleware(SafeHeaders)],
+        routes=[
+            Mount("/static", StaticFiles(directory=STATIC)),
+            *till.routes,
+            *control.routes,
+            *dashboard.routes,
+            Route("/{path:path}", _Api(), methods=None),
+        ],
+    )
+
+
+class _Api:
+    """Everything else is the API's, also what it does not know."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await api.serve(scope, receive, send)
+
+
+class SafeHeaders:
+    """Pages load what this server has, and nothing else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Add the headers to pages."""
+
+        async def dressed(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                headers = [
+                    (b"content-security-policy", b"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'"),
+                    (b"x-content-type-options", b"nosniff"),
+                    (b"referrer-policy", b"no-referrer"),
+                ]
+                message["headers"] = [*message["headers"], *headers]
+            await send(message)
+
+        await self.app(scope, receive, dressed if scope["type"] == "http" else send)

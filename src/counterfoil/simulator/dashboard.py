@@ -1,0 +1,69 @@
+"""A page to look at and to move the clock from: sessions, events, deliveries."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from counterfoil.simulator.control import account_of, local
+from counterfoil.simulator.money import written
+from counterfoil.simulator.till import templates
+
+STEPS = {"60": "+1 min", "600": "+10 min", "1860": "+31 min", "86400": "+1 day", "345600": "+4 days"}
+
+
+async def show(request: Request) -> Response:
+    """The newest sessions and deliveries, and the clock."""
+    account = account_of(request)
+    sessions = [
+        {
+            "id": session["id"],
+            "name": session["_line_items"][0]["description"],
+            "total": written(session["amount_total"], session["currency"]),
+            "status": session["status"],
+            "payment_status": session["payment_status"],
+            "expires": datetime.fromtimestamp(session["expires_at"], UTC),
+        }
+        for session, _ in zip(account.engine.newest("sessions"), range(50), strict=False)
+    ]
+    deliveries = [
+        {
+            "type": delivery.event["type"],
+            "id": delivery.event["id"],
+            "about": delivery.event["data"]["object"]["id"],
+            "attempts": delivery.attempts,
+            "done": delivery.done,
+        }
+        for delivery in account.deliveries.log[:-51:-1]
+    ]
+    return templates.TemplateResponse(
+        request,
+        "dashboard.html",
+        {"now": account.engine.clock.now(), "sessions": sessions, "deliveries": deliveries, "steps": STEPS},
+    )
+
+
+async def move(request: Request) -> Response:
+    """A button of the clock was pressed."""
+    account = account_of(request)
+    account.advance(timedelta(seconds=int(str((await request.form())["seconds"]))))
+    await account.deliveries.idle()
+    return RedirectResponse("/_simulator/", 303)
+
+
+async def resend(request: Request) -> Response:
+    """An event is to be sent again."""
+    account = account_of(request)
+    account.deliveries.resend(str((await request.form())["event"]))
+    await account.deliveries.idle()
+    return RedirectResponse("/_simulator/", 303)
+
+
+routes = [
+    Route("/_simulator/", local(show), methods=["GET"]),
+    Route("/_simulator/move", local(move), methods=["POST"]),
+    Route("/_simulator/resend", local(resend), methods=["POST"]),
+]

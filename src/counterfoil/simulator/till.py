@@ -1,0 +1,102 @@
+"""The payment page: what a buyer sees at a session's ``url``. Plain forms; nothing leaves this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.templating import Jinja2Templates
+
+from counterfoil.simulator.account import Account
+from counterfoil.simulator.engine import Closed, Declined
+from counterfoil.simulator.money import written
+from counterfoil.simulator.objects import Document
+from counterfoil.simulator.refusals import ApiError
+
+templates = Jinja2Templates(Path(__file__).parent / "templates")
+
+_DECLINES = {
+    "card_declined": "Your card was declined. Nothing was charged. Try another card.",
+    "insufficient_funds": "Your card has insufficient funds. Nothing was charged. Try another card.",
+    "expired_card": "Your card has expired. Nothing was charged. Try another card.",
+}
+
+
+async def show(request: Request) -> Response:
+    """The page of a session, in whatever state it is."""
+    account: Account = request.app.state.account
+    try:
+        return _page(request, account.engine.session(request.path_params["id"]))
+    except ApiError:
+        return templates.TemplateResponse(request, "gone.html", {"why": "unknown"}, 404)
+
+
+async def pay(request: Request) -> Response:
+    """Press pay."""
+    account: Account = request.app.state.account
+    form = await request.form()
+    id = request.path_params["id"]
+    email = str(form.get("email") or "buyer@example.test").strip()
+    method = str(form.get("method", "card"))
+    try:
+        session = account.engine.session(id)
+        if method not in session["payment_method_types"] and session["amount_total"] > 0:
+            return _page(request, session, email=email, problem="This payment method is not accepted here.")
+        if method == "bacs_debit" and session["amount_total"] > 0:
+            account.engine.pay_delayed(id, email=email)
+        else:
+            account.engine.pay(id, str(form.get("card", "")), email)
+    except Declined as declined:
+        return _page(request, account.engine.session(id), email=email, problem=_DECLINES[declined.code], status=402)
+    except Closed:
+        return _page(request, account.engine.session(id), pressed=True)
+    except ApiError:
+        return templates.TemplateResponse(request, "gone.html", {"why": "unknown"}, 404)
+    # As the hosted page does: the seller's endpoint is waited for before the buyer is sent back.
+    await account.deliveries.answered("checkout.session.completed", id)
+    return RedirectResponse(session["success_url"].replace("{CHECKOUT_SESSION_ID}", id), 303)
+
+
+def _page(
+    request: Request,
+    session: Document,
+    *,
+    email: str = "",
+    problem: str | None = None,
+    pressed: bool = False,
+    status: int = 200,
+) -> Response:
+    account: Account = request.app.state.account
+    if session["status"] != "open" or session["expires_at"] <= account.engine.clock.seconds():
+        why = "complete" if session["status"] == "complete" else "expired"
+        return templates.TemplateResponse(
+            request, "gone.html", {"why": why, "pressed": pressed, "back": session["cancel_url"]}, 200
+        )
+    lines: list[dict[str, Any]] = [
+        {"name": item["description"], "quantity": item["quantity"], "amount": written(item["amount_total"], item["currency"])}
+        for item in session["_line_items"]
+    ]
+    return templates.TemplateResponse(
+        request,
+        "till.html",
+        {
+            "id": session["id"],
+            "lines": lines,
+            "total": written(session["amount_total"], session["currency"]),
+            "free": session["amount_total"] == 0,
+            "methods": session["payment_method_types"],
+            "email": email or session["customer_email"] or "",
+            "back": session["cancel_url"],
+            "problem": problem,
+        },
+        status,
+    )
+
+
+routes = [
+    Route("/pay/{id}", show, methods=["GET"]),
+    Route("/pay/{id}", pay, methods=["POST"]),
+]
