@@ -10,11 +10,12 @@ class Clock:
     """Everything in the simulator that asks for the time asks here."""
 
     def __init__(self, skew: timedelta = timedelta()) -> None:
-        self._ahead = skew.total_seconds()
+        #: How far ahead of this machine's clock.
+        self.ahead = skew
 
     def seconds(self) -> float:
         """Seconds since the epoch, with fractions."""
-        return time.time() + self._ahead
+        return time.time() + self.ahead.total_seconds()
 
     def stamp(self) -> int:
         """Seconds since the epoch, in whole seconds, as Stripe counts."""
@@ -33,4 +34,4 @@ class Clock:
         """
         if by < timedelta():
             raise ValueError("the clock only moves forward")
-        self._ahead += by.total_seconds()
+        self.ahead += by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +21,8 @@ from counterfoil.calls import (
 )
 from counterfoil.errors import StripeUnavailable
 from counterfoil.model import Session
+
+log = logging.getLogger(__name__)
 
 
 def session(found: stripe.checkout.Session) -> Session:
@@ -61,6 +64,7 @@ def failure(call: StripeCall, error: stripe.StripeError) -> Exception:
             return BelowFloor(error.user_message)
     if isinstance(call, ExpireSession) and status == 400 and not isinstance(error, stripe.IdempotencyError):
         return ExpireRefused(error.user_message)
+    log.warning("%s: Stripe could not do it (%s): %s", type(call).__name__, status or "no answer", error.__cause__ or error)
     return StripeUnavailable(
         answered=status is not None,
         stripe_code=code,
