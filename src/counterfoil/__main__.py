@@ -1,0 +1,5 @@
+"""`python -m counterfoil` is the same as `counterfoil`."""
+
+from counterfoil.cli import main
+
+main()

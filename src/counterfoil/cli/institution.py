@@ -1,0 +1,75 @@
+"""`counterfoil institution`."""
+
+from __future__ import annotations
+
+import click
+
+from counterfoil import catalogue, periods
+from counterfoil.cli import reach
+from counterfoil.service.resources import InstitutionOut
+
+COLUMNS = ("id", "slug", "name", "time_zone", "year_start")
+
+
+@click.group("institution")
+def command() -> None:
+    """
+    Schools, colleges and employers.
+
+    Example: counterfoil institution add "Northfold College" --zone Europe/London
+    """
+
+
+@command.command("add")
+@click.argument("name")
+@click.option("--zone", required=True, help="Its time zone, such as Europe/London.")
+@click.option("--year-start", default="09-01", show_default=True, help="The day its academic years start on.")
+@click.option("--slug", help="Its short name in addresses; made of the name unless given.")
+@reach.json_option
+@reach.embedded_option
+def add(name: str, zone: str, year_start: str, slug: str | None, as_json: bool, use_embedded: bool) -> None:
+    """
+    Add an institution.
+
+    Example: counterfoil institution add "Northfold College" --zone Europe/London --year-start 09-01
+    """
+    try:
+        periods.check_zone(zone)
+        periods.check_year_start(year_start)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    slug = slug or catalogue.slug_of(name)
+    if not slug:
+        raise click.UsageError("no slug can be made of this name: give --slug")
+    with reach.host(use_embedded=use_embedded) as host:
+        made = host.run(catalogue.add_institution(name=name, time_zone=zone, year_start=year_start, slug=slug))
+    reach.show(InstitutionOut.of(made), COLUMNS, as_json=as_json)
+
+
+@command.command("list")
+@reach.json_option
+@reach.embedded_option
+def listed(as_json: bool, use_embedded: bool) -> None:
+    """
+    List institutions.
+
+    Example: counterfoil institution list
+    """
+    with reach.host(use_embedded=use_embedded) as host:
+        found = host.run(catalogue.institutions(most=10_000))
+    reach.show([InstitutionOut.of(one) for one in found], COLUMNS, as_json=as_json)
+
+
+@command.command("show")
+@click.argument("institution")
+@reach.json_option
+@reach.embedded_option
+def shown(institution: str, as_json: bool, use_embedded: bool) -> None:
+    """
+    Show one institution, by its slug or id.
+
+    Example: counterfoil institution show northfold-college
+    """
+    with reach.host(use_embedded=use_embedded) as host:
+        found = host.run(catalogue.institution(institution))
+    reach.show(InstitutionOut.of(found), COLUMNS, as_json=as_json)

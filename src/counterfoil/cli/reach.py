@@ -1,0 +1,93 @@
+"""What commands share: how they reach the database, and how they print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+import psycopg
+from pydantic import BaseModel, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+from rich.console import Console
+from rich.table import Table
+
+from counterfoil import embedded
+from counterfoil.hosts.psycopg import Psycopg
+from counterfoil.service.settings import SettingsImpossible
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Where(BaseSettings):
+    model_config = SettingsConfigDict(env_file=".env", extra="ignore", env_ignore_empty=True)
+
+    database_url: str | None = Field(None, alias="COUNTERFOIL_DATABASE_URL")
+    database_schema: str = Field("counterfoil", alias="COUNTERFOIL_DATABASE_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+
+
+def embedded_option(command: F) -> F:
+    """`--embedded`: this machine's own PostgreSQL instead of COUNTERFOIL_DATABASE_URL."""
+    return click.option("--embedded", "use_embedded", is_flag=True, help="Use the PostgreSQL embedded on this machine.")(command)
+
+
+def json_option(command: F) -> F:
+    """`--json`: print data instead of a table."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+@contextmanager
+def database_url(*, use_embedded: bool = False, otherwise_embedded: bool = False) -> Iterator[str]:
+    """The URL of the database: of the setting, or of an embedded server that runs while the block does."""
+    url = None if use_embedded else _Where().database_url
+    if url is not None:
+        yield url
+    elif use_embedded or otherwise_embedded:
+        with embedded.start() as server:
+            yield server.url
+    else:
+        raise SettingsImpossible(
+            "COUNTERFOIL_DATABASE_URL is not set: for example postgresql://user@127.0.0.1/counterfoil; or give --embedded"
+        )
+
+
+@contextmanager
+def connection(*, use_embedded: bool = False) -> Iterator[psycopg.Connection[Any]]:
+    """A connection in autocommit."""
+    with database_url(use_embedded=use_embedded) as url, psycopg.connect(url, autocommit=True) as opened:
+        yield opened
+
+
+@contextmanager
+def host(*, use_embedded: bool = False) -> Iterator[Psycopg]:
+    """A host to run verbs on."""
+    with connection(use_embedded=use_embedded) as opened:
+        yield Psycopg(opened, _Where().database_schema)
+
+
+def schema_name() -> str:
+    """The schema that commands work on."""
+    return _Where().database_schema
+
+
+def show(found: Sequence[BaseModel] | BaseModel, columns: Sequence[str], *, as_json: bool) -> None:
+    """Print resources: as a table of these columns, or whole as JSON."""
+    if as_json:
+        data = found.model_dump(mode="json") if isinstance(found, BaseModel) else [one.model_dump(mode="json") for one in found]
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column)
+    for one in [found] if isinstance(found, BaseModel) else found:
+        row = one.model_dump(mode="json")
+        table.add_row(*("-" if row[column] is None else _cell(row[column]) for column in columns))
+    Console().print(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{key} {item}" for key, item in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,44 @@
+"""`counterfoil simulator`."""
+
+from __future__ import annotations
+
+import socket
+
+import click
+import uvicorn
+
+from counterfoil.cli.trouble import NotFine
+from counterfoil.clocks import parse_duration
+
+
+@click.command("simulator")
+@click.option("--port", default=12111, show_default=True, type=click.IntRange(0, 65535), help="0 for any free one.")
+@click.option("--webhook-url", help="Where to send all events.")
+@click.option("--webhook-secret", help="What signs them; made up and printed unless given.")
+@click.option("--skew", default="0s", show_default=True, help="How far its clock is ahead of this machine's.")
+@click.option("--floor", default="30m", show_default=True, help="The least time to a session's expires_at.")
+def command(port: int, webhook_url: str | None, webhook_secret: str | None, skew: str, floor: str) -> None:
+    """
+    The Stripe Checkout simulator alone: no database, no settings, any sk_test_ key, on 127.0.0.1.
+
+    Example: counterfoil simulator --port 12111 --webhook-url http://127.0.0.1:8000/webhooks/stripe
+    """
+    from counterfoil.simulator import create_app
+    from counterfoil.simulator.objects import new_id
+
+    try:
+        skewed, least = parse_duration(skew), parse_duration(floor)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    try:
+        listening = socket.create_server(("127.0.0.1", port), backlog=2048)
+    except OSError as error:
+        raise NotFine(f"port {port} cannot be had ({error.strerror}): give another with --port") from None
+    base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    secret = webhook_secret or new_id("whsec", 32)
+    click.echo(f"STRIPE_API_BASE={base_url}")
+    if webhook_url:
+        click.echo(f"STRIPE_WEBHOOK_SECRET={secret}")
+    click.echo(f"look at it: {base_url}/_simulator/")
+    app = create_app(base_url, skew=skewed, floor=least, webhook_url=webhook_url, webhook_secret=secret)
+    uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listening])
