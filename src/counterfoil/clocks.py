@@ -30,8 +30,9 @@ class ClocksOutOfOrder(ValueError):
 
 @dataclass(frozen=True)
 class Link:
-    """One inequality of the chain, as `doctor` prints it."""
+    """One inequality of the chain, as `doctor` prints it. *setting* is the one to look at first."""
 
+    setting: str
     label: str
     left: timedelta
     right: timedelta
@@ -95,7 +96,10 @@ class Clocks:
         for link in self.chain():
             # guard: the-chain-is-in-order
             if not link.holds:
-                raise ClocksOutOfOrder(f"{link} does not hold: {link.mend}")
+                value = format_duration(getattr(self, link.setting))
+                raise ClocksOutOfOrder(
+                    f"COUNTERFOIL_{link.setting.upper()}={value}: {link} does not hold; {link.mend}"
+                )
 
     @property
     def margin(self) -> timedelta:
@@ -125,6 +129,7 @@ class Clocks:
         """The inequalities, in the order of time."""
         return (
             Link(
+                "session_ttl",
                 "Stripe's floor + the create call + the allowed skew, within the session",
                 self.floor_with_call,
                 self.session_ttl,
@@ -132,12 +137,14 @@ class Clocks:
                 "COUNTERFOIL_ALLOWED_SKEW",
             ),
             Link(
+                "reservation_ttl",
                 "the session + a minute for its event, within the hold",
                 self.session_ttl + LEAST_MARGIN,
                 self.reservation_ttl,
                 "raise COUNTERFOIL_RESERVATION_TTL, or lower COUNTERFOIL_SESSION_TTL",
             ),
             Link(
+                "session_ttl",
                 "the session, below Stripe's ceiling",
                 self.session_ttl + self.allowed_skew,
                 STRIPE_CEILING,
@@ -145,6 +152,7 @@ class Clocks:
                 strict=True,
             ),
             Link(
+                "pending_ttl",
                 "the hold, within a delayed payment's deadline",
                 self.reservation_ttl,
                 self.pending_ttl,
@@ -192,12 +200,12 @@ def parse_duration(text: str) -> timedelta:
 
 def format_duration(duration: timedelta) -> str:
     """A duration as settings write it, in the largest units that fit."""
-    seconds = duration.total_seconds()
-    if seconds != int(seconds):
-        return f"{seconds:g}s"
-    rest, parts = int(seconds), []
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+    rest = duration.total_seconds()
+    parts = []
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
         if rest >= size:
-            parts.append(f"{rest // size}{unit}")
+            parts.append(f"{int(rest // size)}{unit}")
             rest %= size
-    return " ".join(parts) or "0s"
+    if rest or not parts:
+        parts.append(f"{rest:g}s")
+    return " ".join(parts)
