@@ -13,11 +13,15 @@ from fastapi.exceptions import RequestValidationError
 from psycopg_pool import PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
 
 from counterfoil import errors
 from counterfoil.service import problems
 from counterfoil.service.api import checkouts, codes, entitlements, health, institutions, products, redemptions, webhook
 from counterfoil.service.edge import Door, SafeHeaders, database_down
+from counterfoil.service.pages.reference import reference
+from counterfoil.service.pages.rendering import HERE, page, wants_page
+from counterfoil.service.pages.storefront import storefront
 from counterfoil.service.problems import Problem
 from counterfoil.service.settings import Settings
 from counterfoil.service.state import running
@@ -56,6 +60,10 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(router)
     app.include_router(webhook.webhook)
     app.include_router(health.health)
+    app.include_router(reference)
+    if settings.storefront == "on":
+        app.include_router(storefront)
+    app.mount("/static", StaticFiles(directory=HERE / "static"))
 
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(errors.Refusal, _refusal)
@@ -71,11 +79,14 @@ def create_app(settings: Settings) -> FastAPI:
 
 async def _problem(request: Request, error: Any) -> Response:
     problem: Problem = error
+    if wants_page(request):
+        kind = problems.KINDS[problem.code]
+        return page(request, "trouble.html", problem.status or kind.status, title=kind.title, advice=problem.detail)
     return problem.response(_public_url(request))
 
 
 async def _refusal(request: Request, error: Any) -> Response:
-    return problems.of(error).response(_public_url(request))
+    return await _problem(request, problems.of(error))
 
 
 async def _invalid(request: Request, error: Any) -> Response:
@@ -96,17 +107,19 @@ async def _invalid(request: Request, error: Any) -> Response:
 async def _http(request: Request, error: Any) -> Response:
     code = _OF_STATUS.get(error.status_code, "internal" if error.status_code >= 500 else "bad-request")
     detail = problems.KINDS[code].advice if code != "bad-request" else str(error.detail)
-    return Problem(code, detail, error.status_code, headers=error.headers or {}).response(_public_url(request))
+    if code == "not-found" and wants_page(request):
+        return page(request, "not_found.html", 404)
+    return await _problem(request, Problem(code, detail, error.status_code, headers=error.headers or {}))
 
 
 async def _database(request: Request, error: Any) -> Response:
     log.error("the database cannot be reached: %s", error)
-    return database_down().response(_public_url(request))
+    return await _problem(request, database_down())
 
 
 async def _internal(request: Request, error: Exception) -> Response:
     log.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
-    return Problem("internal", problems.KINDS["internal"].advice).response(_public_url(request))
+    return await _problem(request, Problem("internal", problems.KINDS["internal"].advice))
 
 
 def _public_url(request: Request) -> str:

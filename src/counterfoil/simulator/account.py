@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from datetime import timedelta
 
 from counterfoil.simulator import objects
@@ -16,16 +17,24 @@ from counterfoil.simulator.idempotency import Keys
 class Account:
     """Everything behind the simulator's API, page and controls. Lives in one event loop."""
 
-    def __init__(self, engine: Engine, retries: tuple[int, ...] = SANDBOX) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        retries: tuple[int, ...] = SANDBOX,
+        on_move: Callable[[timedelta], None] | None = None,
+    ) -> None:
         self.engine = engine
         self.keys = Keys(engine.clock)
         self.faults = Faults()
         self.deliveries = Deliveries(engine, retries)
         self._moved = asyncio.Event()
+        self._on_move = on_move
 
     def advance(self, by: timedelta) -> None:
         """Move the clock forward, and let happen what falls due on the way, in its order and at its own time."""
         clock = self.engine.clock
+        if self._on_move:
+            self._on_move(clock.ahead + by)
         until = clock.seconds() + by.total_seconds()
         while (due := self.engine.next_due()) is not None and due <= until:
             clock.advance(timedelta(seconds=max(0.0, due - clock.seconds())))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -32,6 +32,7 @@ def create_app(
     retries: tuple[int, ...] = SANDBOX,
     webhook_url: str | None = None,
     webhook_secret: str | None = None,
+    on_move: Callable[[timedelta], None] | None = None,
 ) -> Starlette:
     """
     The application, with an account of its own that is in memory only.
@@ -43,12 +44,13 @@ def create_app(
         retries: Seconds to each next attempt of a delivery.
         webhook_url: Where to send all events.
         webhook_secret: The secret to sign them with; made up if it is missing.
+        on_move: Told how far the clock will be ahead, before it is moved: so that another clock can go along.
     """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         engine = Engine(base_url.rstrip("/"), Clock(skew), floor=int(floor.total_seconds()))
-        account = Account(engine, retries)
+        account = Account(engine, retries, on_move)
         if webhook_url:
             account.add_endpoint(webhook_url, webhook_secret)
         app.state.account = account

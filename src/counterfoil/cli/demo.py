@@ -1,0 +1,142 @@
+"""`counterfoil demo`."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import webbrowser
+from contextlib import ExitStack
+from datetime import timedelta
+from typing import Any
+
+import click
+import psycopg
+from rich.console import Console
+from rich.panel import Panel
+
+from counterfoil import movable_clock, schema
+from counterfoil.cli import reach
+from counterfoil.cli.serve import check_database, run
+from counterfoil.cli.trouble import NotFine
+from counterfoil.demo import sample
+from counterfoil.hosts.psycopg import Psycopg
+from counterfoil.service.settings import load
+from counterfoil.simulator import run_in_thread
+from counterfoil.stripe.drivers import SyncStripe
+
+
+@click.command("demo")
+@click.option("--port", type=click.IntRange(0, 65535), help="Of the shop; 8000, or the next free one, unless given.")
+@click.option("--fresh", is_flag=True, help="Begin with new sample data; what the demo held is dropped.")
+@click.option("--no-open", is_flag=True, help="Do not open the shop in a browser.")
+def command(port: int | None, fresh: bool, no_open: bool) -> None:
+    """
+    Everything on this machine, with sample data and nothing installed beside it. Ctrl-C ends it all.
+
+    Example: counterfoil demo --no-open
+    """
+    console = Console()
+    with ExitStack() as stack:
+        listening = stack.enter_context(_listen(port))
+        shop_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        console.print("starting PostgreSQL …", style="dim")
+        url = stack.enter_context(reach.database_url(otherwise_embedded=True))
+        connection = stack.enter_context(psycopg.connect(url, autocommit=True))
+        ahead = _prepare(connection, fresh=fresh)
+        secret = f"whsec_{secrets.token_hex(16)}"
+        simulator = stack.enter_context(
+            run_in_thread(
+                port=_free_after(listening),
+                secret=secret,
+                skew=ahead,
+                on_move=lambda moved: movable_clock.set_ahead(connection, moved),
+            )
+        )
+        admin_key = f"cf_demo_{secrets.token_urlsafe(24)}"
+        settings = load(
+            COUNTERFOIL_DATABASE_URL=url,
+            COUNTERFOIL_PUBLIC_URL=shop_url,
+            COUNTERFOIL_SECRET_KEY=_secret_key(connection),
+            COUNTERFOIL_ADMIN_KEY=admin_key,
+            STRIPE_SECRET_KEY="sk_test_demo",
+            STRIPE_WEBHOOK_SECRET=secret,
+            STRIPE_API_BASE=simulator.base_url,
+        )
+        check_database(settings)
+        host = Psycopg(connection)
+        if not sample.is_there(host):
+            stripe = SyncStripe(settings.stripe_secret_key, settings.clocks, settings.stripe_api_base)
+            sample.make(host, stripe, simulator, settings.shop)
+            stripe.close()
+        simulator.add_endpoint(f"{shop_url}/webhooks/stripe")
+        console.print(_what_to_try(shop_url, simulator.base_url, admin_key))
+        if not no_open:
+            webbrowser.open(shop_url)
+        try:
+            run(settings, listening)
+        except KeyboardInterrupt:
+            console.print("ending …", style="dim")
+
+
+def _prepare(connection: psycopg.Connection[Any], *, fresh: bool) -> timedelta:
+    """A schema with a clock that can be moved; how far it is ahead."""
+    version = schema.version(connection)
+    if version.number and not movable_clock.is_installed(connection):
+        raise NotFine(
+            "this database is not a demo's, and the demo would move its clock: unset COUNTERFOIL_DATABASE_URL, or "
+            "give it an empty database"
+        )
+    if fresh and version.number:
+        connection.execute("DROP SCHEMA counterfoil CASCADE")
+    schema.migrate(connection)
+    movable_clock.install(connection)
+    row = connection.execute("SELECT ahead FROM counterfoil.clock_ahead").fetchone()
+    ahead: timedelta = row[0] if row else timedelta()
+    return ahead
+
+
+def _secret_key(connection: psycopg.Connection[Any]) -> str:
+    """The same at every start, so that a browser is known again: made of what this database alone has."""
+    row = connection.execute("SELECT system_identifier::text FROM pg_control_system()").fetchone()
+    return f"demo only, not a secret: {row[0] if row else ''}".ljust(32, ".")
+
+
+def _listen(port: int | None) -> socket.socket:
+    tries = [port] if port is not None else [*range(8000, 8020), 0]
+    for one in tries:
+        try:
+            return socket.create_server(("127.0.0.1", one), backlog=2048)
+        except OSError:
+            continue
+    raise NotFine(f"port {port} cannot be had: give another with --port")
+
+
+def _free_after(listening: socket.socket) -> int:
+    port = int(listening.getsockname()[1]) + 1
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            return port
+    except (OSError, OverflowError):
+        return 0
+
+
+def _what_to_try(shop: str, simulator: str, admin_key: str) -> Panel:
+    return Panel.fit(
+        f"""[bold]The shop[/]           {shop}/
+[bold]The API[/]            {shop}/docs
+[bold]The simulator[/]      {simulator}/_simulator/   (what Stripe would know; its clock can be moved)
+[bold]A key for the API[/]  {admin_key}
+
+[bold]Try[/]
+  1. Buy something at full price: the page asks for a card, the prefilled one pays.
+  2. Buy with the code [bold]{sample.ROOMY}[/], typed any way you like: half price, and a place is held.
+  3. [bold]{sample.NEARLY_SPENT}[/] has one place left. Go as far as the payment page, then ask for it in a private
+     window with another address: taken at the moment, not spent.
+  4. Walk away from the payment page. In the simulator press [bold]+31 min[/]: the place is back, by doing nothing.
+  5. [bold]counterfoil storm[/] in another terminal: a hundred buyers on the last place.
+
+Ctrl-C ends it all. What you did is kept for the next time; --fresh begins anew.""",
+        title="Counterfoil",
+        border_style="green",
+        padding=(1, 2),
+    )

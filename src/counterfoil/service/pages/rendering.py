@@ -1,0 +1,55 @@
+"""Templates, money and times as people read them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from babel.numbers import format_currency
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from counterfoil.pricing import decimals
+
+HERE = Path(__file__).parent.parent
+
+_environment = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def money(amount: int, currency: str) -> str:
+    """An amount of minor units, as it is written in English."""
+    return format_currency(
+        Decimal(amount).scaleb(-decimals(currency)), currency.upper(), locale="en_GB", currency_digits=False,
+        format=None if decimals(currency) == 2 else "¤#,##0" + ("." + "0" * decimals(currency) if decimals(currency) else ""),
+    )  # fmt: skip
+
+
+def clock_time(moment: datetime, zone: str) -> str:
+    """The time of day in a zone, with the day if it is another one than today there."""
+    local = moment.astimezone(ZoneInfo(zone))
+    today = datetime.now(ZoneInfo(zone)).date()
+    return f"{local:%H:%M}" if local.date() == today else f"{local:%H:%M on %-d %B}"
+
+
+_environment.filters.update(time_in=clock_time)
+_environment.globals.update(money=money)
+
+
+def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page."""
+    return HTMLResponse(_environment.get_template(template).render(request=request, path=request.url.path, **values), status)
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a person's browser asks, and not a program."""
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1")

@@ -1,0 +1,65 @@
+"""What a buyer is told. Public pages say this much, and no more: the exact reason is for callers with a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from counterfoil import errors
+from counterfoil.model import Code
+from counterfoil.service.pages.rendering import clock_time
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence, what comes next, and the status of the page that says so."""
+
+    sentence: str
+    next_step: str
+    status: int = 409
+    retry: bool = False
+
+
+def said(refusal: errors.Refusal, code: Code | None) -> Said:
+    """What a buyer is told of a refusal."""
+    zone = code.time_zone if code else "UTC"
+    school = code.institution_name if code else "your school"
+    match refusal:
+        case errors.AllocationSpent():
+            return Said(f"All places for {refusal.fields['period']} are taken.", f"Ask {school} for more places.")
+        case errors.AllocationHeld():
+            return Said("All places are taken at the moment.", _may_come_back(refusal, zone), retry=True)
+        case errors.BuyerLimitReached():
+            return Said("You have used this code.", "See your purchases for what it opened.")
+        case errors.OpenElsewhere():
+            until: datetime = refusal.fields["expires_at"]
+            return Said(
+                "A place is being held for this address in another browser.",
+                f"Go on where you began, or wait until {clock_time(until, zone)}.",
+            )
+        case errors.CodeNotOpen():
+            return Said(f"This code opens on {refusal.fields['starts_on']:%-d %B %Y}.", "")
+        case errors.CodeEnded():
+            return Said(f"This code ended on {refusal.fields['ends_on']:%-d %B %Y}.", "")
+        case errors.CodeNotForProduct() | errors.CurrencyMismatch() | errors.DiscountExceedsPrice():
+            return Said("This code is for something else.", f"Check with {school} what it is good for.")
+        case errors.CodeUnknown() | errors.CodePaused():
+            return Said("We do not recognise this code.", "Check it with whoever gave it to you.", 422)
+        case errors.AmountTooSmall():
+            return Said("The total would be too small to be charged.", "Buy without the code, or ask us.", 422)
+        case errors.StripeUnavailable():
+            return Said(
+                "The payment page could not be made. Nothing was charged, and no place was used.",
+                "Try again in a moment.",
+                503,
+                retry=True,
+            )
+    return Said("Many are buying right now.", "Try again in a moment: your place is not lost.", 503, retry=True)
+
+
+def _may_come_back(refusal: errors.AllocationHeld, zone: str) -> str:
+    held, when = refusal.fields["held"], refusal.fields["next_release_at"]
+    if when is None:
+        return "Some may come back. Try again in a moment."
+    places = "One place" if held == 1 else f"{held} places"
+    return f"{places} may come back, the first by {clock_time(when, zone)}. Try again then."
