@@ -27,6 +27,26 @@ help:
 demo: .venv/run.stamp
 	@$(BIN)/counterfoil demo $(ARGS)
 
+test: .venv/dev.stamp
+	@tools/browser
+	$(BIN)/python -m pytest -m "not deep" $(ARGS)
+
+test-deep: .venv/dev.stamp
+	@tools/browser
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff format --check src tests tools
+	$(BIN)/ruff check src tests tools
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/squawk src/counterfoil/sql/tables/*.sql src/counterfoil/sql/functions/*.sql
+
+# Each '-- guard: name' and '# guard: name' is taken out in turn; a test must notice.
+guards: .venv/dev.stamp
+	$(BIN)/python tools/guards.py $(ARGS)
+
 # Locks that name no host: versions and hashes only. Needs uv.
 locks:
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --extra service --group dev pyproject.toml -o requirements/dev.txt

@@ -22,9 +22,9 @@ import psycopg
 import pytest
 
 from counterfoil import embedded, movable_clock, schema
+from counterfoil.clocks import Clocks
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.model import Shop
-from counterfoil.clocks import Clocks
 from counterfoil.simulator import Running, run_in_thread
 from tests.support.serving import Service, serving
 

@@ -67,7 +67,8 @@ def add_institution(*, name: str, time_zone: str, year_start: str, slug: str) ->
     return Statement(
         Sql(
             "INSERT INTO counterfoil.institution AS i (slug, name, time_zone, year_start) "
-            "VALUES (:slug::text, :name::text, :time_zone::text, :year_start::text) RETURNING to_jsonb(i) AS institution"
+            "VALUES (:slug::text, :name::text, :time_zone::text, :year_start::text) "
+            "RETURNING to_jsonb(i) AS institution"
         ),
         {"slug": slug, "name": name, "time_zone": time_zone, "year_start": year_start},
         lambda rows: reading.institution(rows[0]["institution"]),
@@ -205,9 +206,7 @@ def code(typed: str) -> Statement[Code]:
             raise errors.CodeUnknown(typed)
         return reading.code(rows[0]["code"])
 
-    return Statement(
-        Sql.named("codes"), {"folded": fold(typed), "institution": None, "after": None, "most": 1}, read
-    )
+    return Statement(Sql.named("codes"), {"folded": fold(typed), "institution": None, "after": None, "most": 1}, read)
 
 
 def periods_of(*, code: str, after: str | None = None, most: int = 100) -> Statement[list[str]]:

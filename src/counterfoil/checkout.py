@@ -91,9 +91,7 @@ def quote(order: Order) -> Procedure[tuple[Price, Code | None, Product | None]]:
     return apply(code.discount if code else None, list_amount, currency), code, product
 
 
-def open_checkout(
-    order: Order, shop: Shop, *, steady: Callable[[], float] = clocks.steady
-) -> Procedure[Opened]:
+def open_checkout(order: Order, shop: Shop, *, steady: Callable[[], float] = clocks.steady) -> Procedure[Opened]:
     """
     Hold a place if a code was given, make the session, and hand over the URL.
 
@@ -118,8 +116,7 @@ def open_checkout(
                 if opened:
                     return opened
             case "limit":
-                sale = yield verbs.checkout(redemption=decision.claim.id) if decision.claim else None
-                raise errors.BuyerLimitReached(limit=decision.per_buyer_limit, checkout=sale.id if sale else None)
+                raise (yield from _limit_reached(decision))
             case "ask":
                 for ask in decision.asks:
                     yield from _ask(ask, shop)
@@ -147,9 +144,7 @@ def cancel(sale: Checkout, shop: Shop, reason: ReleaseReason = ReleaseReason.CAN
             yield from settle_session(ended, shop)
         elif sale.redemption:
             # Whoever is making its session finds the row released, and ends what it made.
-            yield verbs.release(
-                counts_with=sale.counts_with, redemption=sale.redemption.id, reason=reason, shop=shop
-            )
+            yield verbs.release(counts_with=sale.counts_with, redemption=sale.redemption.id, reason=reason, shop=shop)
         else:
             yield verbs.end_unpayable(sale=sale, status=CheckoutStatus.CANCELLED)
         sale = yield from _reread(sale)
@@ -281,7 +276,7 @@ def _create_and_attach(
             skew = yield from _one_attempt(sale, shop)
             return Opened((yield from _reread(sale)), resumed, skew)
         except (BelowFloor, KeyReused) as answer:
-            # Stripe's clock, or our settings, are not what they were: this attempt cannot be made any more, the next can.
+            # Stripe's clock, or our settings, are not what they were: this attempt cannot be made, the next one can.
             if last or sale.redemption is None:
                 yield from _give_back(sale, None, shop)
                 raise errors.StripeUnavailable(answered=True, stripe_message=str(answer)) from answer
@@ -292,9 +287,10 @@ def _create_and_attach(
 
 
 def _one_attempt(sale: Checkout, shop: Shop) -> Procedure[timedelta]:
-    session: Session | None = None
+    made: Session | None = None
     try:
-        session = yield CreateSession(session_parameters(sale, shop), idempotency_key(sale))
+        session: Session = yield CreateSession(session_parameters(sale, shop), idempotency_key(sale))
+        made = session
         attached: Attached = yield verbs.attach(sale=sale, session=session)
     except StillCreating:
         # An earlier request for this very attempt is at work: the place is its to keep or to give back.
@@ -303,7 +299,7 @@ def _one_attempt(sale: Checkout, shop: Shop) -> Procedure[timedelta]:
         raise
     except BaseException:
         # guard: released-if-anything-threw
-        yield from _give_back(sale, session, shop)
+        yield from _give_back(sale, made, shop)
         raise
     if not attached.attached:
         # The place was given back, or is another attempt's by now. No URL leaves.
@@ -358,7 +354,12 @@ def _come_back(
     if order.browser is not None and sale.browser != order.browser:
         raise errors.OpenElsewhere(expires_at=claim.expires_at)
     wanted = (product.id if product else None, product.name if product else order.name, price, code.code)
-    if wanted != (sale.product, sale.name, Price(sale.list_amount, sale.discount_amount, sale.amount, sale.currency), claim.code):
+    if wanted != (
+        sale.product,
+        sale.name,
+        Price(sale.list_amount, sale.discount_amount, sale.amount, sale.currency),
+        claim.code,
+    ):
         return (yield from _move(sale, order, code, product, price, shop, steady))
 
     patience = steady() + shop.lock_timeout.total_seconds()
@@ -391,9 +392,7 @@ def _worn_out(sale: Checkout, claim: Redemption, code: Code, shop: Shop) -> Proc
         return None
     if claim.session_expires_at and claim.session_expires_at > claim.read_at:
         return Opened(sale, resumed=True)
-    raise errors.AllocationHeld(
-        period=claim.period, cap=code.cap or 0, held=1, next_release_at=claim.expires_at
-    )
+    raise errors.AllocationHeld(period=claim.period, cap=code.cap or 0, held=1, next_release_at=claim.expires_at)
 
 
 def _move(
@@ -465,6 +464,13 @@ def _floor_missed(claim: Redemption, shop: Shop, age: timedelta) -> bool:
 def _being_created(sale: Checkout) -> bool:
     claim = sale.redemption
     return claim is not None and claim.status is RedemptionStatus.RESERVED and claim.session_id is None
+
+
+def _limit_reached(decision: Decision) -> Procedure[errors.BuyerLimitReached]:
+    used: Checkout | None = None
+    if decision.claim:
+        used = yield verbs.checkout(redemption=decision.claim.id)
+    return errors.BuyerLimitReached(limit=decision.per_buyer_limit, checkout=used.id if used else None)
 
 
 def _reread(sale: Checkout) -> Procedure[Checkout]:

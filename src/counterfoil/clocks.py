@@ -96,10 +96,8 @@ class Clocks:
         for link in self.chain():
             # guard: the-chain-is-in-order
             if not link.holds:
-                value = format_duration(getattr(self, link.setting))
-                raise ClocksOutOfOrder(
-                    f"COUNTERFOIL_{link.setting.upper()}={value}: {link} does not hold; {link.mend}"
-                )
+                said = format_duration(getattr(self, link.setting))
+                raise ClocksOutOfOrder(f"COUNTERFOIL_{link.setting.upper()}={said}: {link} does not hold; {link.mend}")
 
     @property
     def margin(self) -> timedelta:

@@ -71,7 +71,9 @@ class DiscountExceedsPrice(Refusal):
     code = "discount-exceeds-price"
     title = "The discount exceeds the price"
 
-    def __init__(self, detail: str = "The code takes off more than the price. It is meant for a dearer product.") -> None:
+    def __init__(
+        self, detail: str = "The code takes off more than the price. It is meant for a dearer product."
+    ) -> None:
         super().__init__(detail)
 
 
@@ -236,7 +238,9 @@ class Busy(Refusal):
     code = "busy"
     title = "Busy, try again"
 
-    def __init__(self, detail: str = "Many are asking at once. Try again in a moment.", *, retry_after: int = 1) -> None:
+    def __init__(
+        self, detail: str = "Many are asking at once. Try again in a moment.", *, retry_after: int = 1
+    ) -> None:
         super().__init__(detail)
         self.retry_after = retry_after
 
@@ -271,7 +275,7 @@ class StripeUnavailable(Refusal):
 
 
 class SessionOutlivesHold(StripeUnavailable):
-    """Stripe answered with an expiry that does not lie before the hold's. The session was ended, the place given back."""
+    """Stripe's expiry does not lie before the hold's. The session was ended, the place given back."""
 
     def __init__(self) -> None:
         super().__init__(answered=True, stripe_message="a session that would outlive its hold")

@@ -107,7 +107,7 @@ def window(starts_on: date | None, ends_on: date | None, zone: str) -> tuple[dat
 def first_instant(day: date, zone: str) -> datetime:
     """The first instant of a local day, in UTC; also where the clocks skip midnight."""
     info = ZoneInfo(zone)
-    # The first of the two readings of a local midnight that occurs twice, and a reading before the gap of one that is skipped.
+    # Of a local midnight that occurs twice, the first; of one that is skipped, a reading with the offset of before.
     moment = datetime.combine(day, time(), info).replace(fold=0).astimezone(UTC)
     if moment.astimezone(info).date() >= day:
         return moment

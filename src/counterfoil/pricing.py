@@ -21,8 +21,8 @@ THREE_DECIMAL = frozenset("bhd jod kwd omr tnd".split())
 #: Written with two decimals for compatibility, charged in whole units (docs.stripe.com/currencies: special cases).
 WHOLE_UNITS = frozenset("isk ugx".split())
 
-#: The least that Stripe charges, in minor units (docs.stripe.com/currencies, "minimum charge amounts"). Stripe judges it in
-#: the account's settlement currency after conversion, so what is above it here may still be refused there.
+#: The least that Stripe charges, in minor units (docs.stripe.com/currencies, "minimum charge amounts"). Stripe judges
+#: it in the account's settlement currency after conversion, so what is above it here may still be refused there.
 MINIMUMS = {
     "usd": 50, "aed": 200, "aud": 50, "bgn": 100, "brl": 50, "cad": 50, "chf": 50, "czk": 1500, "dkk": 250, "eur": 50,
     "gbp": 30, "hkd": 400, "huf": 17500, "inr": 50, "jpy": 50, "mxn": 1000, "myr": 200, "nok": 300, "nzd": 50,
@@ -132,8 +132,8 @@ def minimum(currency: str) -> int:
     """
     The least that Stripe charges in a currency, in minor units.
 
-    For a currency whose minimum Stripe does not publish, one minor unit: Stripe judges it by conversion, and its answer is
-    passed on as *stripe-unavailable*.
+    For a currency whose minimum Stripe does not publish, one minor unit: Stripe judges it by conversion, and its answer
+    is passed on as *stripe-unavailable*.
     """
     return MINIMUMS.get(currency, 1)
 

@@ -76,7 +76,7 @@ def drive(procedure: Procedure[R], database: Database, stripe: Stripe) -> R:
         while True:
             try:
                 answer = perform(step)
-            except BaseException as failure:
+            except BaseException as failure:  # noqa: BLE001 (whatever it is, the procedure is told)
                 step = procedure.throw(failure)
             else:
                 step = procedure.send(answer)
@@ -108,7 +108,7 @@ async def adrive(procedure: Procedure[R], database: AsyncDatabase, stripe: Async
         while True:
             try:
                 answer = await (_to_the_end(perform(step)) if cancelled else perform(step))
-            except BaseException as failure:
+            except BaseException as failure:  # noqa: BLE001 (whatever it is, the procedure is told)
                 cancelled = cancelled or isinstance(failure, asyncio.CancelledError)
                 step = procedure.throw(failure)
             else:

@@ -99,7 +99,8 @@ def migrate(connection: psycopg.Connection[Any], schema: str = "counterfoil") ->
         before = version(connection, schema)
         if before.number > migrations()[-1].number:
             raise SchemaTooNew(
-                f"the schema is at {before.number}, this program knows {migrations()[-1].number}: migrate with the newer program"
+                f"the schema is at {before.number}, and this program knows {migrations()[-1].number}: "
+                "migrate with the newer program"
             )
         connection.execute(_bookkeeping(schema).encode())
         for migration in migrations():
@@ -149,12 +150,12 @@ def _bookkeeping(schema: str) -> str:
 
 
 def _record(schema: str, migration: Migration) -> str:
-    return f"INSERT INTO {schema}.migration (number, name) VALUES ({migration.number}, '{migration.name}');"  # noqa: S608
+    return f"INSERT INTO {schema}.migration (number, name) VALUES ({migration.number}, '{migration.name}');"
 
 
 def _record_functions(schema: str) -> str:
     return (
-        f"INSERT INTO {schema}.migration (number, name) VALUES (0, '{_digest()}')\n"  # noqa: S608
+        f"INSERT INTO {schema}.migration (number, name) VALUES (0, '{_digest()}')\n"
         "ON CONFLICT (number) DO UPDATE SET name = excluded.name, ran_at = excluded.ran_at;"
     )
 

@@ -50,9 +50,7 @@ def settle_event(event: StripeEvent, shop: Shop) -> Procedure[Settled]:
     except SessionUnknown:
         # An account we have no key of, or a key of another account. If a row has this session, it is the latter.
         absent = _absent(event.object_id, "open")
-        settled: Settled = yield verbs.settle(
-            session=absent, verdict="open", reference=reference(absent), shop=shop
-        )
+        settled: Settled = yield verbs.settle(session=absent, verdict="open", reference=reference(absent), shop=shop)
         if settled.outcome != "foreign":
             raise StripeUnavailable(
                 answered=True, stripe_code="resource_missing", stripe_message=f"No such session: {event.object_id}"
@@ -86,17 +84,17 @@ def end_session(session_id: str) -> Procedure[Session]:
     Raises:
         StripeUnavailable: Stripe could not say.
     """
+    session: Session
     try:
-        return (yield ExpireSession(session_id))
-    except ExpireRefused:
         try:
-            return (yield RetrieveSession(session_id))
-        except SessionUnknown:
-            return _absent(session_id, "expired")
+            session = yield ExpireSession(session_id)
+        except ExpireRefused:
+            session = yield RetrieveSession(session_id)
     except SessionUnknown:
         # Nobody can pay what Stripe does not know.
         log.warning("Stripe knows no session %s: taken as ended", session_id)
-        return _absent(session_id, "expired")
+        session = _absent(session_id, "expired")
+    return session
 
 
 def verdict(session: Session, event_type: str | None = None) -> str:

@@ -33,6 +33,7 @@ from counterfoil.model import (
 from counterfoil.pricing import Price
 from counterfoil.statement import Row, Sql, Statement, document
 
+
 @dataclass(frozen=True)
 class Ask:
     """A lapsed hold whose session's end was never heard: Stripe is to be asked before its place is given away."""
@@ -226,9 +227,9 @@ def attach(*, sale: Checkout, session: Session) -> Statement[Attached]:
     """
     Tie the session that Stripe made to its checkout and hold.
 
-    If it is not attached, the hold was released, settled or renewed meanwhile, and the session must be ended. The expiry
-    stored is the one that Stripe answered; if it does not lie before the hold's, the column's
-    constraint ``session_dies_before_its_hold`` refuses it.
+    If it is not attached, the hold was released, settled or renewed meanwhile, and the session must be ended. The
+    expiry stored is the one that Stripe answered; if it does not lie before the hold's, the column's constraint
+    ``session_dies_before_its_hold`` refuses it.
     """
     claim = sale.redemption
     return Statement(
@@ -534,14 +535,13 @@ def _decision(rows: Sequence[Row]) -> Decision:
         starts_on=row["starts_on"],
         ends_on=row["ends_on"],
         asks=tuple(
-            Ask(UUID(ask["id"]), ask["counts_with"], ask["attempt"], ask["session_id"]) for ask in document(row["asks"]) or ()
+            Ask(UUID(ask["id"]), ask["counts_with"], ask["attempt"], ask["session_id"])
+            for ask in document(row["asks"]) or ()
         ),
     )
 
 
-def _sale_parameters(
-    checkout: UUID, order: Order, product: Product | None, price: Price, shop: Shop
-) -> dict[str, Any]:
+def _sale_parameters(checkout: UUID, order: Order, product: Product | None, price: Price, shop: Shop) -> dict[str, Any]:
     return {
         "checkout": checkout,
         "product": product.id if product else None,

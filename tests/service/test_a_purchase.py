@@ -1,8 +1,9 @@
 """A purchase from the first request to what it unlocks, over HTTP."""
 
-from counterfoil.simulator import Running
 from tests.conftest import Clock
 from tests.support.serving import Service
+
+from counterfoil.simulator import Running
 
 
 def test_a_code_lowers_the_price_and_its_place_is_spent_when_it_is_paid(service: Service, simulator: Running) -> None:

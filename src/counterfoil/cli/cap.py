@@ -46,10 +46,10 @@ def set_cap(
         except ValueError as error:
             raise PeriodInvalid(str(error)) from None
         shop = Shop(clocks=Clocks(), livemode=False)
-        host.run(
-            catalogue.set_cap(code=known, period=period, cap=cap, note=note, confirmed=confirm, shop=shop)
-        )
+        host.run(catalogue.set_cap(code=known, period=period, cap=cap, note=note, confirmed=confirm, shop=shop))
         usage = host.run(verbs.usage(code=code, period=period))
     reach.show(
-        UsageOut.of(usage), ("code", "period", "cap", "completed", "pending", "held", "remaining", "over", "note"), as_json=as_json
+        UsageOut.of(usage),
+        ("code", "period", "cap", "completed", "pending", "held", "remaining", "over", "note"),
+        as_json=as_json,
     )

@@ -54,8 +54,12 @@ class Cap(click.ParamType[int | None]):
 @click.option("--amount-off", type=int, help="Take off so many minor units; needs --currency.")
 @click.option("--price", type=int, help="A price of so many minor units; needs --currency.")
 @click.option("--currency", help="Such as gbp.")
-@click.option("--calendar", type=click.Choice([str(one) for one in Calendar]), default="academic_year", show_default=True)
-@click.option("--per-buyer", type=Cap(), default="1", show_default=True, help="Purchases per buyer and period, or none.")
+@click.option(
+    "--calendar", type=click.Choice([str(one) for one in Calendar]), default="academic_year", show_default=True
+)
+@click.option(
+    "--per-buyer", type=Cap(), default="1", show_default=True, help="Purchases per buyer and period, or none."
+)
 @click.option("--starts-on", type=_DAY, help="Its first local day.")
 @click.option("--ends-on", type=_DAY, help="Its last local day, included whole.")
 @click.option("--product", "products", multiple=True, help="Good for this product only; may be given again.")
@@ -176,9 +180,7 @@ def _set_paused(typed: str, *, paused: bool, use_embedded: bool) -> None:
         changed = None
         while changed is None:
             code = host.run(catalogue.code(typed))
-            changed = host.run(
-                catalogue.change_code(code=code, terms=replace(catalogue.terms_of(code), paused=paused))
-            )
+            changed = host.run(catalogue.change_code(code=code, terms=replace(catalogue.terms_of(code), paused=paused)))
 
 
 def _discount(percent: str | None, amount_off: int | None, price: int | None, currency: str | None) -> Discount:

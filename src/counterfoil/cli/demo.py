@@ -58,7 +58,7 @@ def command(port: int | None, fresh: bool, no_open: bool) -> None:
             COUNTERFOIL_PUBLIC_URL=shop_url,
             COUNTERFOIL_SECRET_KEY=_secret_key(connection),
             COUNTERFOIL_ADMIN_KEY=admin_key,
-            STRIPE_SECRET_KEY="sk_test_demo",
+            STRIPE_SECRET_KEY="sk_test_demo",  # noqa: S106 (any test key opens the simulator)
             STRIPE_WEBHOOK_SECRET=secret,
             STRIPE_API_BASE=simulator.base_url,
         )

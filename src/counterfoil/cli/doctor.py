@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 import psycopg
-import stripe
 from rich.console import Console
 from rich.table import Table
 
+import stripe
 from counterfoil import movable_clock, schema, verbs
 from counterfoil.cli import reach
 from counterfoil.clocks import format_duration
@@ -59,7 +59,9 @@ def _findings(settings: Settings) -> Iterator[Finding]:
     clocks = settings.clocks
     for link in clocks.chain():
         sign = "<" if link.strict else "<="
-        yield Finding(link.label, f"{format_duration(link.left)} {sign} {format_duration(link.right)}", link.holds, link.mend)
+        yield Finding(
+            link.label, f"{format_duration(link.left)} {sign} {format_duration(link.right)}", link.holds, link.mend
+        )
     yield Finding(
         "call budget",
         f"{clocks.stripe_attempts} attempts of {format_duration(clocks.stripe_timeout)} and the pauses between them: "
@@ -75,10 +77,15 @@ def _findings(settings: Settings) -> Iterator[Finding]:
 def _database(settings: Settings) -> Iterator[Finding]:
     with psycopg.connect(settings.database_url, autocommit=True) as connection:
         number = connection.info.server_version
-        yield Finding("PostgreSQL", f"{number // 10000}.{number % 10000}", number >= 150000, "use PostgreSQL 15 or later")
+        yield Finding(
+            "PostgreSQL", f"{number // 10000}.{number % 10000}", number >= 150000, "use PostgreSQL 15 or later"
+        )
         isolation = _one(connection, "SELECT current_setting('default_transaction_isolation')")
         yield Finding(
-            "isolation", isolation, isolation == "read committed", "ALTER ROLE … SET default_transaction_isolation = 'read committed'"
+            "isolation",
+            isolation,
+            isolation == "read committed",
+            "ALTER ROLE … SET default_transaction_isolation = 'read committed'",
         )
         version = schema.version(connection, settings.database_schema)
         yield Finding("schema", str(version.number), version.behind is None, version.behind or "")
@@ -94,19 +101,25 @@ def _database(settings: Settings) -> Iterator[Finding]:
         if version.number == 0:
             return
         movable = movable_clock.is_installed(connection, settings.database_schema)
-        yield Finding("clock that decides", "a movable one" if movable else "the database's", not movable or not settings.livemode,
-                      "this is a demo's or a test's database: sell from another")
+        yield Finding(
+            "clock that decides",
+            "a movable one" if movable else "the database's",
+            not movable or not settings.livemode,
+            "this is a demo's or a test's database: sell from another",
+        )
         host = Psycopg(connection, settings.database_schema)
         mode = host.run(seller.mode())
         yield Finding(
             "Stripe mode of this database",
             "none yet" if mode is None else seller.name(mode),
             mode is None or mode == settings.livemode,
-            f"STRIPE_SECRET_KEY is of the {seller.name(settings.livemode)} mode: use the other key, or another database",
+            f"STRIPE_SECRET_KEY is of the {seller.name(settings.livemode)} mode: use the other, or another database",
         )
         drift = host.run(verbs.recount())
         yield Finding(
-            "recount of every allocation", "; ".join(drift) or "counters and rows agree", not drift,
+            "recount of every allocation",
+            "; ".join(drift) or "counters and rows agree",
+            not drift,
             "report this: it is an error of ours. Until then count by the rows",
         )
 
@@ -119,7 +132,12 @@ def _stripe(settings: Settings) -> Iterator[Finding]:
         yield Finding("Stripe", str(error.user_message), fine=False, mend="check STRIPE_SECRET_KEY")
         return
     except stripe.StripeError as error:
-        yield Finding("Stripe", f"cannot be reached: {error.user_message}", fine=False, mend="check the network and STRIPE_API_BASE")
+        yield Finding(
+            "Stripe",
+            f"cannot be reached: {error.user_message}",
+            fine=False,
+            mend="check the network and STRIPE_API_BASE",
+        )
         return
     finally:
         driver.close()

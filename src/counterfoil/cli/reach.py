@@ -24,13 +24,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 class _Where(BaseSettings):
     model_config = SettingsConfigDict(env_file=".env", extra="ignore", env_ignore_empty=True)
 
-    database_url: str | None = Field(None, alias="COUNTERFOIL_DATABASE_URL")
-    database_schema: str = Field("counterfoil", alias="COUNTERFOIL_DATABASE_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+    database_url: str | None = Field(default=None, validation_alias="COUNTERFOIL_DATABASE_URL")
+    database_schema: str = Field(
+        default="counterfoil", validation_alias="COUNTERFOIL_DATABASE_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$"
+    )
 
 
 def embedded_option(command: F) -> F:
     """`--embedded`: this machine's own PostgreSQL instead of COUNTERFOIL_DATABASE_URL."""
-    return click.option("--embedded", "use_embedded", is_flag=True, help="Use the PostgreSQL embedded on this machine.")(command)
+    return click.option(
+        "--embedded", "use_embedded", is_flag=True, help="Use the PostgreSQL embedded on this machine."
+    )(command)
 
 
 def json_option(command: F) -> F:
@@ -49,7 +53,7 @@ def database_url(*, use_embedded: bool = False, otherwise_embedded: bool = False
             yield server.url
     else:
         raise SettingsImpossible(
-            "COUNTERFOIL_DATABASE_URL is not set: for example postgresql://user@127.0.0.1/counterfoil; or give --embedded"
+            "COUNTERFOIL_DATABASE_URL is not set: for example postgresql://user@127.0.0.1/shop; or give --embedded"
         )
 
 
@@ -75,7 +79,11 @@ def schema_name() -> str:
 def show(found: Sequence[BaseModel] | BaseModel, columns: Sequence[str], *, as_json: bool) -> None:
     """Print resources: as a table of these columns, or whole as JSON."""
     if as_json:
-        data = found.model_dump(mode="json") if isinstance(found, BaseModel) else [one.model_dump(mode="json") for one in found]
+        data = (
+            found.model_dump(mode="json")
+            if isinstance(found, BaseModel)
+            else [one.model_dump(mode="json") for one in found]
+        )
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")

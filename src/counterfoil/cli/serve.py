@@ -69,7 +69,9 @@ def check_database(settings: Settings) -> None:
         if found.behind:
             raise NotFine(found.behind)
         if found.number > newest + 1:
-            raise NotFine(f"the schema is at {found.number}, this program runs on {newest} and {newest + 1}: use a newer one")
+            raise NotFine(
+                f"the schema is at {found.number}, this program runs on {newest} and {newest + 1}: use a newer one"
+            )
         recorded = Psycopg(connection, settings.database_schema).run(seller.record(settings.livemode))
     if recorded != settings.livemode:
         raise NotFine(

@@ -25,7 +25,9 @@ from counterfoil.storm.scratch import scratch_schema
 @click.option("--places", default=1, show_default=True, type=click.IntRange(0, 100_000), help="The cap.")
 @click.option("--rounds", default=1, show_default=True, type=click.IntRange(1, 1000))
 @click.option("--processes", default=2, show_default=True, type=click.IntRange(1, 16), help="Services on one database.")
-@click.option("--without-lock", is_flag=True, help="The control: count, then insert. It must oversell; exit 0 if it did.")
+@click.option(
+    "--without-lock", is_flag=True, help="The control: count, then insert. It must oversell; exit 0 if it did."
+)
 @reach.json_option
 @reach.embedded_option
 def command(
@@ -48,9 +50,7 @@ def command(
     return 0 if tally.fine else 1
 
 
-def _storm(
-    url: str, schema: str, buyers: int, places: int, rounds: int, processes: int, progress: Progress
-) -> Tally:
+def _storm(url: str, schema: str, buyers: int, places: int, rounds: int, processes: int, progress: Progress) -> Tally:
     tally = Tally()
     bar = progress.add_task(f"{buyers} buyers, {places} places", total=2 * buyers * rounds)
     with (
@@ -64,9 +64,7 @@ def _storm(
     return tally
 
 
-def _control(
-    url: str, schema: str, buyers: int, places: int, rounds: int, progress: Progress, *, as_json: bool
-) -> int:
+def _control(url: str, schema: str, buyers: int, places: int, rounds: int, progress: Progress, *, as_json: bool) -> int:
     bar = progress.add_task("without a lock", total=buyers * rounds)
     oversold = sum(
         max(0, asyncio.run(admitted_without_lock(url, schema, buyers, places, lambda: progress.advance(bar))) - places)
@@ -75,7 +73,10 @@ def _control(
     if as_json:
         click.echo(json.dumps({"oversold": oversold}))
     else:
-        click.echo(f"count, then insert, without a lock: {places} places, {places * rounds + oversold} let in, oversold by {oversold}")
+        click.echo(
+            f"count, then insert, without a lock: {places} places, {places * rounds + oversold} let in, "
+            f"oversold by {oversold}"
+        )
     if not oversold:
         raise NotFine("the control did not oversell: it shows nothing. Try more --buyers or --rounds")
     return 0

@@ -32,6 +32,8 @@ def exit_code(error: Exception) -> int:
             return 1
         case psycopg.OperationalError():
             said = " ".join(str(error).split())
-            click.echo(f"counterfoil: the database cannot be reached; check COUNTERFOIL_DATABASE_URL ({said})", err=True)
+            click.echo(
+                f"counterfoil: the database cannot be reached; check COUNTERFOIL_DATABASE_URL ({said})", err=True
+            )
             return 1
     raise error

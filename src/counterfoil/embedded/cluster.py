@@ -141,7 +141,9 @@ class Cluster:
             said = self.log.read_text(errors="replace")[begun:] if self.log.exists() else ""
             # After kill -9 of the server its children need a moment to notice and go.
             if "is still in use" not in said or time.monotonic() > deadline:
-                raise EmbeddedError(f"PostgreSQL did not start: {_last_lines(said or started.stderr or started.stdout)}")
+                raise EmbeddedError(
+                    f"PostgreSQL did not start: {_last_lines(said or started.stderr or started.stdout)}"
+                )
             time.sleep(0.1)
         self.wait_until_it_answers()
 

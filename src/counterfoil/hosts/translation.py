@@ -8,7 +8,7 @@ from counterfoil.errors import AlreadyExists, Busy, Refusal, SessionOutlivesHold
 def refusal(sqlstate: str | None, constraint: str | None) -> Refusal | None:
     """The refusal that a database error is, or None if it is none of ours."""
     match sqlstate, constraint:
-        case ("55P03" | "40P01" | "40001"), _:
+        case (("55P03" | "40P01" | "40001"), _):
             # Lock not won in time; deadlock; a concurrent change: nothing was done, and trying again is right.
             return Busy()
         case "23514", "session_dies_before_its_hold":

@@ -102,10 +102,7 @@ def find_key(secret: str) -> Statement[Caller | None]:
         return Caller(rows[0]["id"], rows[0]["scope"]) if rows else None
 
     return Statement(
-        Sql(
-            "SELECT id, scope FROM counterfoil.api_key "
-            "WHERE secret_hash = :secret_hash::bytea AND revoked_at IS NULL"
-        ),
+        Sql("SELECT id, scope FROM counterfoil.api_key WHERE secret_hash = :secret_hash::bytea AND revoked_at IS NULL"),
         {"secret_hash": digest(secret)},
         read,
     )

@@ -107,7 +107,9 @@ async def _caller(headers: Headers, state: State) -> auth.Caller:
     secret = auth.bearer(headers.get("authorization"))
     caller = None
     if secret is not None:
-        caller = auth.Caller(0, "all") if auth.is_admin(secret, state.settings) else await state.run(auth.find_key(secret))
+        caller = (
+            auth.Caller(0, "all") if auth.is_admin(secret, state.settings) else await state.run(auth.find_key(secret))
+        )
     if caller is None:
         raise Problem(
             "unauthorized",

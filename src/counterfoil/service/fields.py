@@ -1,6 +1,4 @@
-"""
-What comes in, field by field. No coercion: true is not 1, "5" is not 5, and a field we do not know is refused.
-"""
+"""What comes in, field by field. No coercion: true is not 1, "5" is not 5, and unknown fields are refused."""
 
 from __future__ import annotations
 
@@ -25,7 +23,9 @@ class Body(BaseModel):
 
 def _plain(text: str) -> str:
     """Text that the database and a page can hold."""
-    if any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 or 0xD800 <= ord(character) < 0xE000 for character in text):
+    if any(
+        ord(character) < 32 or 0x7F <= ord(character) < 0xA0 or 0xD800 <= ord(character) < 0xE000 for character in text
+    ):
         raise ValueError("control characters and lone surrogates are not text")
     return text
 

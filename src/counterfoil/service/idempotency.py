@@ -40,7 +40,8 @@ def begin(*, key_id: int, key: str, fingerprint: bytes) -> Statement[Remembered 
             forgotten AS (
                 DELETE FROM counterfoil.idempotency WHERE ctid IN (
                     SELECT i.ctid FROM counterfoil.idempotency AS i, now
-                    WHERE i.begun_at < now.moment - interval '24 hours' AND NOT (i.key_id = :key_id::bigint AND i.key = :key::text)
+                    WHERE i.begun_at < now.moment - interval '24 hours'
+                        AND NOT (i.key_id = :key_id::bigint AND i.key = :key::text)
                     ORDER BY i.begun_at LIMIT 10 FOR UPDATE OF i SKIP LOCKED
                 )
             ),

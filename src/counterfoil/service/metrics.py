@@ -23,13 +23,18 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._allowed_skew = clocks.allowed_skew
         self.checkouts = Counter(
-            "counterfoil_checkouts", "Answers to a request for a checkout, by outcome.", ["outcome"], registry=self.registry
+            "counterfoil_checkouts",
+            "Answers to a request for a checkout, by outcome.",
+            ["outcome"],
+            registry=self.registry,
         )
         self.settled = Counter(
             "counterfoil_settled", "What sessions did to our rows, by outcome.", ["outcome"], registry=self.registry
         )
         self.stripe_calls = Histogram(
-            "counterfoil_stripe_call_seconds", "Calls to Stripe, by call and result.", ["call", "result"],
+            "counterfoil_stripe_call_seconds",
+            "Calls to Stripe, by call and result.",
+            ["call", "result"],
             registry=self.registry,
         )
         self.stripe_skew = Gauge(

@@ -35,13 +35,17 @@ KINDS: dict[str, Kind] = {
         422, "The code is for another currency", "The code takes off an amount in another currency than the price's."
     ),
     "discount-exceeds-price": Kind(
-        422, "The discount exceeds the price", "The code takes off more than there is to pay: it is for dearer products."
+        422,
+        "The discount exceeds the price",
+        "The code takes off more than there is to pay: it is for dearer products.",
     ),
     "period-invalid": Kind(
         422, "Not a period of this code", "Write it as the code's calendar does: 2026-27, 2027, 2027-03 or all."
     ),
     "code-paused": Kind(409, "Code paused", "The seller paused the code. It works again once it is resumed."),
-    "code-not-open": Kind(409, "Code not open yet", "The first day of the code, in the institution's zone, is starts_on."),
+    "code-not-open": Kind(
+        409, "Code not open yet", "The first day of the code, in the institution's zone, is starts_on."
+    ),
     "code-ended": Kind(409, "Code ended", "The last day of the code, in the institution's zone, was ends_on."),
     "code-not-for-product": Kind(409, "Code not for this product", "The code is good for other products."),
     "allocation-spent": Kind(
@@ -66,11 +70,15 @@ KINDS: dict[str, Kind] = {
         422, "Amount too small to be charged", "The total is more than nothing and less than Stripe's minimum."
     ),
     "cap-below-used": Kind(
-        409, "Cap below what is used", "More places are in use than the new cap allows. Send confirm to lower it anyway."
+        409,
+        "Cap below what is used",
+        "More places are in use than the new cap allows. Send confirm to lower it anyway.",
     ),
     "already-exists": Kind(409, "Already exists", "The code, slug or product id is taken. Choose another."),
     "busy": Kind(
-        503, "Busy, try again", "Many are asking at once, or Stripe could not be asked about a lapsed hold. It is not full."
+        503,
+        "Busy, try again",
+        "Many are asking at once, or Stripe could not be asked about a lapsed hold. It is not full.",
     ),
     "stripe-unavailable": Kind(
         503,
@@ -81,7 +89,9 @@ KINDS: dict[str, Kind] = {
         422, "Idempotency key used for something else", "The key was used with another body or path. Use a fresh one."
     ),
     "idempotency-in-progress": Kind(
-        409, "The first request is still at work", "A request with this idempotency key has not been answered yet. Wait."
+        409,
+        "The first request is still at work",
+        "A request with this idempotency key has not been answered yet. Wait.",
     ),
     "invalid-request": Kind(422, "The request is not valid", "See errors: each names the field and what is wrong."),
     "bad-request": Kind(400, "The request could not be read", "The body is not JSON, or a header is malformed."),

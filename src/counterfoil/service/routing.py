@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
@@ -22,6 +22,7 @@ from counterfoil.service.problems import Problem
 from counterfoil.service.state import State, state_of
 
 Reader = Callable[[State, str], Awaitable[BaseModel]]
+R = TypeVar("R", bound=Callable[[State, str], Awaitable[BaseModel]])
 
 #: How to read a resource again, by kind: what a replay answers.
 READERS: dict[str, Reader] = {}
@@ -44,10 +45,10 @@ class Resource:
         return JSONResponse(self.shown.model_dump(mode="json"), self.status, headers)
 
 
-def reader(kind: str) -> Callable[[Reader], Reader]:
+def reader(kind: str) -> Callable[[R], R]:
     """Register how resources of a kind are read again."""
 
-    def register(read: Reader) -> Reader:
+    def register(read: R) -> R:
         READERS[kind] = read
         return read
 
@@ -93,9 +94,7 @@ async def _once(
     if not 1 <= len(key) <= 255 or not key.isprintable() or not key.isascii():
         raise Problem("bad-request", "An Idempotency-Key is 1 to 255 printable ASCII characters.")
     what = b"\0".join((request.method.encode(), request.url.path.encode(), await request.body()))
-    known = await state.run(
-        idempotency.begin(key_id=caller.key_id, key=key, fingerprint=hashlib.sha256(what).digest())
-    )
+    known = await state.run(idempotency.begin(key_id=caller.key_id, key=key, fingerprint=hashlib.sha256(what).digest()))
     if known is None:
         return await _first(request, state, caller, key, handler)
     if not known.same_request:

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -95,7 +95,10 @@ class SafeHeaders:
         async def dressed(message: Any) -> None:
             if message["type"] == "http.response.start":
                 headers = [
-                    (b"content-security-policy", b"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'"),
+                    (
+                        b"content-security-policy",
+                        b"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'",
+                    ),
                     (b"x-content-type-options", b"nosniff"),
                     (b"referrer-policy", b"no-referrer"),
                 ]

@@ -49,7 +49,9 @@ def check(given: dict[str, Any], now: int, floor: int) -> dict[str, Any]:
         if given.get(name) and urlsplit(given[name]).scheme not in ("http", "https"):
             raise ApiError(400, "Not a valid URL", code="url_invalid", param=name)
     if given.get("customer_email") and "@" not in given["customer_email"]:
-        raise ApiError(400, f"Invalid email address: {given['customer_email']}", code="email_invalid", param="customer_email")
+        raise ApiError(
+            400, f"Invalid email address: {given['customer_email']}", code="email_invalid", param="customer_email"
+        )
     if len(given.get("client_reference_id", "")) > 200:
         raise ApiError(400, "Invalid string: must be at most 200 characters", param="client_reference_id")
     _check_metadata("metadata", given.get("metadata"))
@@ -87,9 +89,7 @@ def _check_metadata(name: str, metadata: Any) -> None:
         raise ApiError(400, f"You can only have up to 50 keys in {name}.", param=name)
     for key, value in metadata.items():
         if len(key) > 40 or len(str(value)) > 500:
-            raise ApiError(
-                400, "Metadata keys may have 40 characters and values 500.", param=f"{name}[{key}]"
-            )
+            raise ApiError(400, "Metadata keys may have 40 characters and values 500.", param=f"{name}[{key}]")
 
 
 def _amounts(given: dict[str, Any]) -> dict[str, Any]:

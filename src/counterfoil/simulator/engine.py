@@ -71,12 +71,12 @@ class Engine:
     events: dict[str, Document] = field(default_factory=dict)
     #: Called with each event that happens.
     on_event: Callable[[Document], None] = lambda _: None
-    _due: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+    _due: list[tuple[float, int, Callable[[], object]]] = field(default_factory=list)
     _count: int = 0
 
     # --- time -------------------------------------------------------------------------------------------------
 
-    def at(self, when: float, do: Callable[[], None]) -> None:
+    def at(self, when: float, do: Callable[[], object]) -> None:
         """Do something when the clock gets there."""
         self._count += 1
         heapq.heappush(self._due, (when, self._count, do))
@@ -108,9 +108,7 @@ class Engine:
         amounts = creating.check(given, now, self.floor)
         id = objects.new_id("cs_test", 60)
         expires_at = int(given["expires_at"]) if "expires_at" in given else now + creating.CEILING
-        made = objects.session(
-            given, id=id, url=self._url(id), created=now, expires_at=expires_at, amounts=amounts
-        )
+        made = objects.session(given, id=id, url=self._url(id), created=now, expires_at=expires_at, amounts=amounts)
         made["_line_items"] = [objects.line_item(item) for item in given["line_items"]]
         made["_intent_metadata"] = given.get("payment_intent_data", {}).get("metadata") or {}
         self.sessions[id] = made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -19,7 +20,7 @@ def decode(text: str) -> dict[str, Any]:
     for key, value in parse_qsl(text, keep_blank_values=True):
         path = key.replace("]", "").split("[")
         node: Any = tree
-        for part, following in zip(path, path[1:], strict=False):
+        for part, following in pairwise(path):
             node = node.setdefault(part or str(len(node)), {})
             if not isinstance(node, dict):
                 raise ApiError(400, f"Invalid parameter: {key} ({following})", param=key)

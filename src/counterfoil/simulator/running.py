@@ -146,7 +146,10 @@ class Running:
 
 @contextmanager
 def run_in_thread(
-    *, port: int = 0, secret: str = "whsec_simulated_0123456789abcdef", **options: Any  # noqa: S107
+    *,
+    port: int = 0,
+    secret: str = "whsec_simulated_0123456789abcdef",  # noqa: S107 (a simulator keeps no secrets)
+    **options: Any,
 ) -> Iterator[Running]:
     """
     Run a simulator on 127.0.0.1, on a free port unless one is given, until the block ends.

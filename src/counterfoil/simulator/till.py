@@ -76,7 +76,11 @@ def _page(
             request, "gone.html", {"why": why, "pressed": pressed, "back": session["cancel_url"]}, 200
         )
     lines: list[dict[str, Any]] = [
-        {"name": item["description"], "quantity": item["quantity"], "amount": written(item["amount_total"], item["currency"])}
+        {
+            "name": item["description"],
+            "quantity": item["quantity"],
+            "amount": written(item["amount_total"], item["currency"]),
+        }
         for item in session["_line_items"]
     ]
     return templates.TemplateResponse(

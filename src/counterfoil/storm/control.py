@@ -12,7 +12,9 @@ from collections.abc import Callable
 from psycopg_pool import AsyncConnectionPool
 
 
-async def admitted_without_lock(database_url: str, schema: str, buyers: int, places: int, done: Callable[[], None]) -> int:
+async def admitted_without_lock(
+    database_url: str, schema: str, buyers: int, places: int, done: Callable[[], None]
+) -> int:
     """How many of *buyers* are let in to *places* by counting first and inserting afterwards."""
     table = f"{schema}.without_lock"
     async with AsyncConnectionPool(

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import httpx
@@ -90,8 +91,7 @@ class Storm:
             if number % 2:
                 self.simulator.call(lambda: setattr(self.simulator.account.deliveries, "drop", 1_000_000))
             paying = first[: (len(first) + 1) // 2] if places > 1 else []
-            for session in paying:
-                self.simulator.call(lambda session=session: self.simulator.account.engine.pay(session))
+            self._pay(paying)
             movable_clock.set_ahead(self.connection, self.simulator.account.engine.clock.ahead + LAPSE, self.schema)
             await asyncio.to_thread(self.simulator.advance, LAPSE)
             self.simulator.call(lambda: setattr(self.simulator.account.deliveries, "drop", 0))
@@ -101,14 +101,18 @@ class Storm:
             self._look(code, places, tally)
             tally.leaked += max(0, min(places - len(paying), buyers) - len(again))
 
-            for session in again:
-                self.simulator.call(lambda session=session: self.simulator.account.engine.pay(session))
+            self._pay(again)
             await asyncio.to_thread(self.simulator.wait_delivered)
             completed = self._count(code, "r.status = 'completed'")
             tally.paid += completed
             if completed != len(paying) + len(again):
                 tally.errors.append(f"{len(paying) + len(again)} paid, {completed} completed")
-            tally.errors += Psycopg(self.connection, self.schema).run(recount())
+            drift: list[str] = Psycopg(self.connection, self.schema).run(recount())
+            tally.errors += drift
+
+    def _pay(self, sessions: list[str]) -> None:
+        for session in sessions:
+            self.simulator.call(partial(self.simulator.account.engine.pay, session))
 
     async def _code(self, client: httpx.AsyncClient, number: int, places: int) -> str:
         code = f"STORM-{number}"
@@ -153,13 +157,14 @@ class Storm:
 
     def _look(self, code: str, places: int, tally: Tally) -> None:
         occupied = self._count(
-            code, f"r.status IN ('pending', 'completed') OR (r.status = 'reserved' AND r.expires_at > {self.schema}.clock())"
+            code,
+            f"r.status IN ('pending', 'completed') OR (r.status = 'reserved' AND r.expires_at > {self.schema}.clock())",
         )
         tally.oversold += max(0, occupied - places)
 
     def _count(self, code: str, condition: str) -> int:
         query = (
-            f"SELECT count(*) FROM {self.schema}.redemption AS r JOIN {self.schema}.code AS c ON c.id = r.code_id "  # noqa: S608
+            f"SELECT count(*) FROM {self.schema}.redemption AS r JOIN {self.schema}.code AS c ON c.id = r.code_id "
             f"WHERE c.code = %s AND ({condition})"
         )
         row = self.connection.execute(query.encode(), (code,)).fetchone()

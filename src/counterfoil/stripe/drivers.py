@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import httpx
 import requests
-import stripe
 
+import stripe
 from counterfoil.calls import CreateSession, ExpireSession, RetrieveSession, StripeCall
 from counterfoil.clocks import Clocks
 from counterfoil.errors import StripeUnavailable
@@ -30,12 +30,8 @@ class SyncStripe:
         # A proxy of the environment must not see what goes to this machine itself.
         own = requests.Session()
         own.trust_env = not _on_this_machine(api_base)
-        self.client = _client(
-            secret_key,
-            clocks,
-            api_base,
-            stripe.RequestsClient(timeout=cast("Any", _connect_and_read(clocks)), session=own),
-        )
+        self._http = stripe.RequestsClient(timeout=cast("Any", _connect_and_read(clocks)), session=own)
+        self.client = _client(secret_key, clocks, api_base, self._http)
 
     def carry_out(self, call: StripeCall) -> Session:
         """Carry out one call."""
@@ -53,7 +49,7 @@ class SyncStripe:
 
     def close(self) -> None:
         """Close the connections."""
-        self.client._requestor._client.close()  # noqa: SLF001
+        self._http.close()  # type: ignore[no-untyped-call]
 
 
 class AsyncStripe:
@@ -90,7 +86,7 @@ class AsyncStripe:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.close_async()
+        await self._http.close_async()  # type: ignore[no-untyped-call]
 
 
 class _HttpxClient(stripe.HTTPXClient):

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import stripe
-
 from counterfoil.errors import BadSignature
 from counterfoil.model import StripeEvent
 

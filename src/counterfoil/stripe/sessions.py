@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import stripe
-
 from counterfoil.calls import (
     BelowFloor,
     CreateSession,
@@ -64,7 +63,9 @@ def failure(call: StripeCall, error: stripe.StripeError) -> Exception:
             return BelowFloor(error.user_message)
     if isinstance(call, ExpireSession) and status == 400 and not isinstance(error, stripe.IdempotencyError):
         return ExpireRefused(error.user_message)
-    log.warning("%s: Stripe could not do it (%s): %s", type(call).__name__, status or "no answer", error.__cause__ or error)
+    log.warning(
+        "%s: Stripe could not do it (%s): %s", type(call).__name__, status or "no answer", error.__cause__ or error
+    )
     return StripeUnavailable(
         answered=status is not None,
         stripe_code=code,
@@ -75,4 +76,5 @@ def failure(call: StripeCall, error: stripe.StripeError) -> Exception:
 
 def _id(value: Any) -> str | None:
     """The id of what may have been expanded into an object."""
-    return value["id"] if isinstance(value, Mapping) else value
+    found: str | None = value["id"] if isinstance(value, Mapping) else value
+    return found

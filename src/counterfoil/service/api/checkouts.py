@@ -33,7 +33,7 @@ from counterfoil.service.state import State, state_of
 api = router("Checkouts")
 
 
-class QuoteIn(Body):
+class WhatIn(Body):
     """A product of ours, or a name, amount and currency of the caller's own; with a code, or at full price."""
 
     product: Slug | None = None
@@ -41,10 +41,9 @@ class QuoteIn(Body):
     amount: Amount | None = None
     currency: Currency | None = None
     code: TypedCode | None = None
-    buyer: Buyer | None = None
 
     @model_validator(mode="after")
-    def _what(self) -> QuoteIn:
+    def _what(self) -> WhatIn:
         own = (self.name, self.amount, self.currency)
         if self.product is not None and own != (None, None, None):
             raise ValueError("give a product, or a name, amount and currency; not both")
@@ -53,8 +52,14 @@ class QuoteIn(Body):
         return self
 
 
-class CheckoutIn(QuoteIn):
-    """A quote, and whose it is. Going to *cancel_url* ends nothing by itself: call cancel."""
+class QuoteIn(WhatIn):
+    """What is to be bought; *buyer*, if known, tells whether it is theirs to buy."""
+
+    buyer: Buyer | None = None
+
+
+class CheckoutIn(WhatIn):
+    """What is to be bought, and whose it is. Going to *cancel_url* ends nothing by itself: call cancel."""
 
     buyer: Buyer
     success_url: WebAddress
@@ -121,9 +126,7 @@ async def opened(request: Request, body: CheckoutIn) -> Response:
         metadata=body.metadata,
     )
     made = await open_checkout(state_of(request), order)
-    resource = Resource(
-        "checkout", str(made.checkout.id), CheckoutOut.of(made.checkout), 200 if made.resumed else 201
-    )
+    resource = Resource("checkout", str(made.checkout.id), CheckoutOut.of(made.checkout), 200 if made.resumed else 201)
     return answer(request, resource)
 
 

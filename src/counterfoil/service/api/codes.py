@@ -39,7 +39,7 @@ RefundPolicyIn = Annotated[RefundPolicy, Field(strict=False)]
 
 
 class DiscountIn(Body):
-    """Exactly one of percent (over 0 to 100, two decimals at most), amount_off and price; an amount with its currency."""
+    """Exactly one of percent (over 0 to 100, two decimals at most), amount_off and price; amounts with a currency."""
 
     percent: Percent | None = None
     amount_off: Amount | None = None
@@ -154,9 +154,7 @@ async def listed(
     state = state_of(request)
     after = read_cursor(cursor_, int)
     of_one = (await state.run(catalogue.institution(institution))).id if institution is not None else None
-    codes = await state.run(
-        catalogue.codes(institution=of_one, after=after[0] if after else None, most=limit + 1)
-    )
+    codes = await state.run(catalogue.codes(institution=of_one, after=after[0] if after else None, most=limit + 1))
     return Page[CodeOut](
         data=[CodeOut.of(one) for one in codes[:limit]],
         next_cursor=cursor(codes[limit - 1].id) if len(codes) > limit else None,

@@ -53,7 +53,9 @@ async def add(request: Request, body: InstitutionIn) -> Response:
 
 @api.call("GET", "/institutions", "read")
 async def listed(
-    request: Request, limit: Annotated[int, Query(ge=1, le=100)] = 20, cursor_: Annotated[str | None, Query(alias="cursor")] = None
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    cursor_: Annotated[str | None, Query(alias="cursor")] = None,
 ) -> Page[InstitutionOut]:
     """List institutions, newest first."""
     after = read_cursor(cursor_, int)

@@ -26,7 +26,7 @@ class ProductIn(Body):
     description: LongText = ""
     amount: Amount
     currency: Currency
-    unlocks: Annotated[list[Text], Field(max_length=100)] = []
+    unlocks: Annotated[list[Text], Field(max_length=100, default_factory=list)]
 
 
 @reader("product")
@@ -57,7 +57,9 @@ async def add(request: Request, body: ProductIn) -> Response:
 
 @api.call("GET", "/products", "read")
 async def listed(
-    request: Request, limit: Annotated[int, Query(ge=1, le=100)] = 20, cursor_: Annotated[str | None, Query(alias="cursor")] = None
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    cursor_: Annotated[str | None, Query(alias="cursor")] = None,
 ) -> Page[ProductOut]:
     """List products, newest first."""
     after = read_cursor(cursor_, datetime.fromisoformat, str)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -88,9 +88,7 @@ async def table(
         after: tuple[datetime, UUID] | None = None
         while True:
             claims = await state.run(
-                verbs.redemptions(
-                    code=code, period=period, status=status, institution=of_one, after=after, most=500
-                )
+                verbs.redemptions(code=code, period=period, status=status, institution=of_one, after=after, most=500)
             )
             for claim in claims:
                 row = RedemptionOut.of(claim).model_dump(mode="json")
@@ -126,9 +124,12 @@ async def released(request: Request, id: str) -> Response:
     return answer(request, Resource("redemption", str(after.id), shown_now))
 
 
-def _line(cells: list[object]) -> str:
+def _line(cells: Sequence[object]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer).writerow(
-        ["'" + cell if isinstance(cell, str) and cell.startswith(_FORMULA) else "" if cell is None else cell for cell in cells]
+        [
+            "'" + cell if isinstance(cell, str) and cell.startswith(_FORMULA) else "" if cell is None else cell
+            for cell in cells
+        ]
     )
     return buffer.getvalue()

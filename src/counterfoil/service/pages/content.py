@@ -35,7 +35,7 @@ _SAMPLES = {
         "Short scenes from a first week at work. Rank the four answers, then read why recruiters rank them as they do.",
         (
             "A customer is waiting, and your manager asks for a report due at noon. What do you do first?",
-            "You notice a colleague's figures are wrong, an hour before they are sent out. What do you say, and to whom?",
+            "You notice a colleague's figures are wrong, an hour before they go out. What do you say, and to whom?",
         ),
     ),
     "in-tray": Content(

@@ -27,11 +27,11 @@ _environment = Environment(
 
 
 def money(amount: int, currency: str) -> str:
-    """An amount of minor units, as it is written in English."""
-    return format_currency(
-        Decimal(amount).scaleb(-decimals(currency)), currency.upper(), locale="en_GB", currency_digits=False,
-        format=None if decimals(currency) == 2 else "¤#,##0" + ("." + "0" * decimals(currency) if decimals(currency) else ""),
-    )  # fmt: skip
+    """An amount of minor units, as it is written in English; with as many decimals as Stripe counts."""
+    places = decimals(currency)
+    pattern = "¤#,##0" + ("." + "0" * places if places else "")
+    number = Decimal(amount).scaleb(-places)
+    return format_currency(number, currency.upper(), pattern, locale="en_GB", currency_digits=False)
 
 
 def clock_time(moment: datetime, zone: str) -> str:
@@ -47,7 +47,9 @@ _environment.globals.update(money=money)
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """A page."""
-    return HTMLResponse(_environment.get_template(template).render(request=request, path=request.url.path, **values), status)
+    return HTMLResponse(
+        _environment.get_template(template).render(request=request, path=request.url.path, **values), status
+    )
 
 
 def wants_page(request: Request) -> bool:

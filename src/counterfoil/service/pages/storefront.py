@@ -37,7 +37,9 @@ async def product(request: Request, id: str, code: str = "") -> Response:
     if found is None:
         return page(request, "not_found.html", 404)
     price, told, known = await _priced(state, found, code)
-    return page(request, "product.html", product=found, price=price, said=told, code=code, known=known, buyer="", wrong=None)
+    return page(
+        request, "product.html", product=found, price=price, said=told, code=code, known=known, buyer="", wrong=None
+    )
 
 
 @storefront.get("/products/{id}/price")
@@ -180,7 +182,7 @@ async def _shown(request: Request, state: State, sale: Checkout, told: Said | No
         request,
         "checkout.html",
         sale=sale,
-        status="expired" if over else str(sale.status),
+        now="expired" if over else str(sale.status),
         code=code,
         zone=code.time_zone if code else "UTC",
         said=told,
@@ -200,7 +202,8 @@ async def _own(request: Request, state: State, id: str) -> Checkout | None:
 async def _product(state: State, id: str) -> Product | None:
     if "\0" in id:
         return None
-    return next(iter(await state.run(catalogue.products(id=id, most=1))), None)
+    found: list[Product] = await state.run(catalogue.products(id=id, most=1))
+    return found[0] if found else None
 
 
 async def _code(state: State, typed: str) -> Code | None:
