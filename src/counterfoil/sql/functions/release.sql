@@ -35,12 +35,14 @@ BEGIN
     END IF;
     outcome := CASE
         WHEN claim.status NOT IN ('reserved', 'pending') THEN 'already_settled'
+        WHEN release.session_id = claim.session_id THEN 'released'
         -- guard: a-superseded-session-releases-nothing
         WHEN release.session_id <> claim.session_id THEN 'not_this_session'
         -- guard: only-an-attempt-without-a-session-failed
-        WHEN release.session_id IS DISTINCT FROM claim.session_id
-            AND coalesce(release.session_id, release.attempt::text) IS NOT NULL
-            AND (claim.session_id IS NOT NULL OR claim.attempt IS DISTINCT FROM release.attempt) THEN 'not_this_session'
+        WHEN claim.session_id IS NOT NULL AND release.attempt IS NOT NULL THEN 'not_this_session'
+        -- guard: only-its-own-attempt-failed
+        WHEN release.attempt <> claim.attempt THEN 'not_this_session'
+        WHEN release.session_id IS NOT NULL AND release.attempt IS NULL THEN 'not_this_session'
         ELSE 'released'
     END;
     IF outcome = 'released' THEN
