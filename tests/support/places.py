@@ -48,14 +48,12 @@ class Verbs:
     def reserve(self, buyer: str, code: str = "NORTH", *, id: UUID | None = None) -> Redemption:
         """Hold a place."""
         return self.host.run(
-            verbs.reserve(
-                id=id or uuid4(), code=code, buyer=buyer, hold=HOLD, lock_timeout=self.shop.lock_timeout
-            )
+            verbs.reserve(id=id or uuid4(), code=code, buyer=buyer, hold=HOLD, lock_timeout=self.shop.lock_timeout)
         )
 
     def attach(self, claim: Redemption, session_id: str, *, ends: datetime | None = None) -> str:
         """Tie a session to a hold; the outcome."""
-        row = self.host._source.execute(  # noqa: SLF001 (a hold without a checkout has no verb of its own)
+        row = self.host._source.execute(
             "SELECT outcome FROM counterfoil.attach(%s, %s, NULL, %s, %s, %s, now(), %s)",
             (
                 claim.counts_with, claim.id, claim.attempt, session_id, "https://pay.test/" + session_id,

@@ -24,9 +24,7 @@ from counterfoil.pricing import MAXIMUM, AmountOff, FixedPrice, PercentOff, Pric
     ],
 )
 def test_percentages_round_half_up(percent: str, list_amount: int, off: int) -> None:
-    assert apply(PercentOff(Decimal(percent)), list_amount, "gbp") == Price(
-        list_amount, off, list_amount - off, "gbp"
-    )
+    assert apply(PercentOff(Decimal(percent)), list_amount, "gbp") == Price(list_amount, off, list_amount - off, "gbp")
 
 
 @given(st.integers(0, MAXIMUM), st.integers(1, 10_000))

@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from tests.support.places import HOLD, Verbs, code, lapse, school
 
 from counterfoil import catalogue, errors, verbs
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.model import RedemptionStatus, ReleaseReason, Shop
-from tests.support.places import HOLD, Verbs, code, lapse, school
 
 
 @pytest.fixture

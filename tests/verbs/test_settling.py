@@ -6,11 +6,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.support.places import Verbs, code, lapse
 
 from counterfoil import catalogue, errors, verbs
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.model import RedemptionStatus, ReleaseReason, Shop
-from tests.support.places import Verbs, code, lapse
 
 
 @pytest.fixture
