@@ -71,7 +71,7 @@ def test_a_total_between_nothing_and_the_minimum_is_refused() -> None:
 
 def test_a_total_above_the_maximum_is_no_amount() -> None:
     assert apply(None, MAXIMUM, "gbp").amount == MAXIMUM
-    with pytest.raises((AmountTooLarge, ValueError), match="amount|total"):
+    with pytest.raises((AmountTooLarge, ValueError), match=r"amount|total"):
         apply(None, MAXIMUM + 1, "gbp")
 
 

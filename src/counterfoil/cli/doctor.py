@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 import psycopg
+import stripe
 from rich.console import Console
 from rich.table import Table
 
-import stripe
 from counterfoil import movable_clock, schema, verbs
 from counterfoil.cli import reach
 from counterfoil.clocks import format_duration

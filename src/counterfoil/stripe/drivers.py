@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import httpx
 import requests
-
 import stripe
+
 from counterfoil.calls import CreateSession, ExpireSession, RetrieveSession, StripeCall
 from counterfoil.clocks import Clocks
 from counterfoil.errors import StripeUnavailable

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import stripe
+
 from counterfoil.errors import BadSignature
 from counterfoil.model import StripeEvent
 

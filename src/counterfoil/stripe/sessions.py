@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import stripe
+
 from counterfoil.calls import (
     BelowFloor,
     CreateSession,
