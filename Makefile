@@ -3,11 +3,12 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-deep lint  locks clean
+.PHONY: help demo test test-deep lint guards locks clean
 help:
 	@echo "make demo       everything on this machine, with sample data: prints the addresses"
 	@echo "make test       the whole suite, on a PostgreSQL of its own"
 	@echo "make lint       style, types, import order, SQL"
+	@echo "make guards     takes each guard out in turn; a test must notice"
 	@echo "make test-deep  what takes long"
 
 # The run-time packages, hashes checked. A stamp file, so that nothing is asked of the network twice.
@@ -35,12 +36,16 @@ test-deep: .venv/dev.stamp
 	$(BIN)/python -m pytest $(ARGS)
 
 lint: .venv/dev.stamp
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests tools
+	$(BIN)/ruff check src tests tools
 	$(BIN)/mypy
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/squawk src/counterfoil/sql/tables/*.sql src/counterfoil/sql/functions/*.sql
+
+# Each '-- guard: name' and '# guard: name' is taken out in turn; a test must notice.
+guards: .venv/dev.stamp
+	$(BIN)/python tools/guards.py $(ARGS)
 
 # Locks that name no host: versions and hashes only. Needs uv.
 locks:

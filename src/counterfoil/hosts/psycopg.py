@@ -70,6 +70,7 @@ class AsyncPsycopg:
 
 
 def _check(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], statement: Statement[Any]) -> None:
+    # guard: decided-in-a-transaction-of-its-own
     if statement.alone and (
         not connection.autocommit or connection.info.transaction_status is not TransactionStatus.IDLE
     ):

@@ -71,6 +71,7 @@ class AsyncStripe:
         """Carry out one call, within its budget."""
         sessions = self.client.v1.checkout.sessions
         try:
+            # guard: the-call-has-its-budget
             async with asyncio.timeout(self._budget):
                 match call:
                     case CreateSession(parameters, key):

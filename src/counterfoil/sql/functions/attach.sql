@@ -27,7 +27,9 @@ BEGIN
             -- guard: only-a-hold-gets-a-session
             AND r.status = 'reserved'
             -- guard: only-the-attempt-that-made-it
-            AND r.attempt = attach.attempt AND (r.session_id IS NULL OR r.session_id = attach.session_id)
+            AND r.attempt = attach.attempt
+            -- guard: one-session-at-a-time
+            AND (r.session_id IS NULL OR r.session_id = attach.session_id)
         RETURNING r.* INTO claim;
         IF NOT FOUND THEN
             SELECT r.* INTO claim FROM counterfoil.redemption AS r

@@ -12,8 +12,9 @@ BEGIN
     WITH released AS (
         UPDATE counterfoil.redemption AS r
         SET status = 'released', released_at = moment, release_reason = reason
-        -- guard: only-what-holds-a-place-is-released
-        WHERE r.counts_with = end_redemption.counts_with AND r.id = ANY (ids) AND r.status IN ('reserved', 'pending')
+        WHERE r.counts_with = end_redemption.counts_with AND r.id = ANY (ids)
+            -- guard: only-what-holds-a-place-is-released
+            AND r.status IN ('reserved', 'pending')
         RETURNING r.id
     )
     SELECT array_agg(id) INTO ended FROM released;

@@ -6,6 +6,7 @@ CREATE FUNCTION counterfoil.must_be_read_committed() RETURNS void
 LANGUAGE plpgsql
 AS $$
 BEGIN
+    -- guard: read-committed
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'a place is decided at READ COMMITTED, not at %', upper(current_setting('transaction_isolation'))
             USING ERRCODE = 'invalid_transaction_state',

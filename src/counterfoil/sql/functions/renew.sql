@@ -28,6 +28,7 @@ BEGIN
     SELECT r.* INTO claim FROM counterfoil.redemption AS r
     WHERE r.counts_with = renew.counts_with AND r.id = renew.id FOR UPDATE;
 
+    -- guard: renewed-as-it-was-seen
     IF claim.status <> 'reserved' OR claim.attempt <> renew.attempt THEN
         outcome := 'moved_on';
     ELSIF claim.attempt > most OR (claim.expires_at <= moment AND gate.used > gate.cap) THEN

@@ -89,9 +89,10 @@ BEGIN
     END IF;
 
     IF NOT admitted THEN
-        -- guard: the-gate
         UPDATE counterfoil.allocation AS a SET used = a.used + 1
-        WHERE a.code_id = seen.counts_with AND a.period = seen.period AND (a.cap IS NULL OR a.used < a.cap);
+        WHERE a.code_id = seen.counts_with AND a.period = seen.period
+            -- guard: the-gate
+            AND (a.cap IS NULL OR a.used < a.cap);
         admitted := FOUND;
     END IF;
 

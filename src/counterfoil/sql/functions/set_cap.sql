@@ -20,6 +20,7 @@ BEGIN
     gate := counterfoil.allocation_lock(set_cap.counts_with, set_cap.period, lock_timeout);
     moment := counterfoil.clock();
     SELECT r.used - r.lapsed INTO occupied FROM counterfoil.room(set_cap.counts_with, set_cap.period, moment) AS r;
+    -- guard: lowered-on-confirmation-only
     IF set_cap.cap < occupied AND NOT confirmed THEN
         outcome := 'below_used';
     ELSE

@@ -107,6 +107,7 @@ CREATE TABLE counterfoil.redemption (
     over_cap            boolean NOT NULL DEFAULT false,
     PRIMARY KEY (counts_with, id),
     FOREIGN KEY (counts_with, period) REFERENCES counterfoil.allocation (code_id, period),
+    -- guard: the-column-compares
     CONSTRAINT session_dies_before_its_hold CHECK (session_expires_at < expires_at),
     CONSTRAINT a_session_has_an_end CHECK ((session_id IS NULL) = (session_expires_at IS NULL)),
     CONSTRAINT a_released_place_says_why CHECK (

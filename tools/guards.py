@@ -1,0 +1,111 @@
+"""
+Take each guard out in turn, and fail if no test notices.
+
+A guard is the line below a comment `-- guard: name` or `# guard: name`: a line is left out, a condition becomes false.
+The suite runs on a copy. `--only NAME` for some of them; `--quick` for a part that the day chooses, so that all have
+their turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src"
+#: Where a guard's absence is looked for: the cheapest first.
+TESTS = ["tests/values", "tests/verbs", "tests/races", "tests/life", "tests/service/test_a_purchase.py"]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A guard: its name, its file, and the number of the line that guards."""
+
+    name: str
+    file: Path
+    line: int
+
+
+def guards() -> list[Guard]:
+    """All of them."""
+    found = []
+    for file in sorted(SOURCE.rglob("*")):
+        if file.suffix in (".sql", ".py"):
+            for number, line in enumerate(file.read_text("utf-8").splitlines()):
+                mark = re.match(r"\s*(?:--|#) guard: ([a-z-]+)$", line)
+                if mark:
+                    found.append(Guard(mark[1], file.relative_to(SOURCE), number + 1))
+    return found
+
+
+def without(text: str, number: int) -> str:
+    """The text without the guard of a line."""
+    lines = text.splitlines(keepends=True)
+    line = lines[number]
+    indent = line[: len(line) - len(line.lstrip())]
+    if re.match(r"\s*(ELS)?IF .* THEN$", line):
+        lines[number] = re.sub(r"IF .* THEN", "IF false THEN", line)
+    elif re.match(r"\s*if .*:$", line):
+        lines[number] = f"{indent}if False:\n"
+    elif re.match(r"\s*if .* and \($", line):
+        lines[number] = f"{indent}if False and (\n"
+    elif re.match(r"\s*async with .*:$", line):
+        lines[number] = f"{indent}if True:\n"
+    else:
+        lines[number] = f"{indent};\n" if line.rstrip().endswith(";") and line.lstrip().startswith("AND") else "\n"
+    return "".join(lines)
+
+
+def noticed(guard: Guard) -> bool:
+    """Whether a test fails without it."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "src"
+        shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        file = copy / guard.file
+        file.write_text(without(file.read_text("utf-8"), guard.line), "utf-8")
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *TESTS],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(copy), "COUNTERFOIL_EXPECT_SOURCE": str(copy)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if run.returncode not in (0, 1):
+        print(run.stdout[-2000:], run.stderr[-2000:])
+        raise SystemExit(f"the suite could not run without {guard.name}")
+    return run.returncode == 1
+
+
+def main() -> int:
+    """Exit 1 if a guard was not missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    chosen = [guard for guard in guards() if not options.only or guard.name in options.only]
+    if options.quick:
+        chosen = chosen[datetime.datetime.now(datetime.UTC).timetuple().tm_yday % 6 :: 6]
+    unnoticed = []
+    for index, guard in enumerate(chosen, 1):
+        seen = noticed(guard)
+        print(
+            f"{index:3}/{len(chosen)}  {'noticed' if seen else 'NOT NOTICED'}  {guard.name}  ({guard.file})", flush=True
+        )
+        if not seen:
+            unnoticed.append(guard.name)
+    if unnoticed:
+        print(f"taken out, and no test noticed: {', '.join(unnoticed)}")
+    return 1 if unnoticed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
