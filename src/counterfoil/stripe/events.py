@@ -6,10 +6,28 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import stripe
-
 from counterfoil.errors import BadSignature
-from counterfoil.model import StripeEvent
+from counterfoil.model import Shop, StripeEvent
+from counterfoil.procedure import Procedure
+from counterfoil.settlement import settle_event
+from counterfoil.verbs import Settled
+
+
+def handle_event(body: bytes, signature: str | None, secrets: Sequence[str], shop: Shop) -> Procedure[Settled]:
+    """
+    Check an event's signature and settle it: what a webhook does, in whatever framework. Answer 2xx once this returns.
+
+    Args:
+        body: The request's body as it arrived.
+        signature: The header ``Stripe-Signature``.
+        secrets: The endpoint's secrets: several while one is being rotated.
+        shop: The seller.
+
+    Raises:
+        BadSignature: Answer 400.
+        StripeUnavailable, Busy: It could not be settled now. Answer an error, so that it comes again.
+    """
+    return (yield from settle_event(read_event(body, signature, secrets), shop))
 
 
 def read_event(body: bytes, signature: str | None, secrets: Sequence[str]) -> StripeEvent:
@@ -26,6 +44,9 @@ def read_event(body: bytes, signature: str | None, secrets: Sequence[str]) -> St
     Raises:
         BadSignature: No secret fits, the signature is older than five minutes, or what it signs is no event.
     """
+    # Imported when it is needed: it takes half a second.
+    import stripe
+
     for secret in secrets:
         try:
             stripe.WebhookSignature.verify_header(
