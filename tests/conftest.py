@@ -56,6 +56,8 @@ def server(scratch: Path) -> Iterator[embedded.Server]:
     """A PostgreSQL of the suite's own."""
     with embedded.start(scratch / "home", binaries()) as running:
         with psycopg.connect(running.url, autocommit=True) as connection:
+            # No test of these pulls the plug: those that do, in tests/embedded, have servers of their own.
+            connection.execute("ALTER DATABASE counterfoil SET synchronous_commit = off")
             schema.migrate(connection)
             movable_clock.install(connection)
         yield running

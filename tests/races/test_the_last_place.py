@@ -6,13 +6,13 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from tests.support.places import HOLD, Verbs, code, lapse
+from tests.support.races import beside, wait_until_blocked
 
 from counterfoil import errors, verbs
 from counterfoil.clocks import Clocks
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.model import RedemptionStatus, Shop
-from tests.support.places import HOLD, Verbs, code, lapse
-from tests.support.races import beside, wait_until_blocked
 
 #: Long enough for a race to be arranged.
 PATIENT = Shop(clocks=Clocks(lock_timeout=timedelta(seconds=30)), livemode=False)
@@ -50,8 +50,10 @@ def two(database: str, host: Psycopg) -> Any:
     """A code with one place, whose allocation exists, and two buyers."""
     code(host, cap=1)
     host._source.execute(
-        "INSERT INTO counterfoil.allocation (code_id, period, cap) SELECT id, counterfoil.period_key('academic_year', '09-01', 'Europe/London', counterfoil.clock()), 1 FROM counterfoil.code"
-    )  # noqa: SLF001, E501
+        "INSERT INTO counterfoil.allocation (code_id, period, cap) "
+        "SELECT id, counterfoil.period_key('academic_year', '09-01', 'Europe/London', counterfoil.clock()), 1 "
+        "FROM counterfoil.code"
+    )
     pair = Two(database)
     yield pair
     pair.close()

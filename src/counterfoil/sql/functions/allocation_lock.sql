@@ -18,6 +18,12 @@ BEGIN
         INSERT INTO counterfoil.allocation (code_id, period, cap)
         SELECT c.id, allocation_lock.period, c.cap FROM counterfoil.code AS c WHERE c.id = allocation_lock.counts_with
         ON CONFLICT DO NOTHING;
+        -- Nothing was made, and nobody else is making it: there is no such code.
+        IF NOT FOUND AND NOT EXISTS (
+            SELECT FROM counterfoil.code AS c WHERE c.id = allocation_lock.counts_with
+        ) THEN
+            RAISE EXCEPTION 'there is no code % to have an allocation', counts_with USING ERRCODE = 'no_data_found';
+        END IF;
     END LOOP;
     RETURN locked;
 END

@@ -29,7 +29,7 @@ BEGIN
     IF outcome IS NULL THEN
         SELECT r.* INTO claim FROM counterfoil.redemption AS r
         WHERE r.counts_with = complete.counts_with AND r.id = complete.id;
-        IF claim.status <> 'released' THEN
+        IF claim.status IS DISTINCT FROM 'released' THEN
             outcome := 'already_settled';
             RETURN NEXT; RETURN;
         END IF;

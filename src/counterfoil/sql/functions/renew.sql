@@ -23,6 +23,10 @@ DECLARE
 BEGIN
     PERFORM counterfoil.must_be_read_committed();
     SELECT r.* INTO claim FROM counterfoil.redemption AS r WHERE r.counts_with = renew.counts_with AND r.id = renew.id;
+    IF NOT FOUND THEN
+        outcome := 'moved_on';
+        RETURN NEXT; RETURN;
+    END IF;
     gate := counterfoil.allocation_lock(renew.counts_with, claim.period, lock_timeout);
     moment := counterfoil.clock();
     SELECT r.* INTO claim FROM counterfoil.redemption AS r
