@@ -138,7 +138,7 @@ def cancel(sale: Checkout, shop: Shop, reason: ReleaseReason = ReleaseReason.CAN
     for _ in range(MOST_ROUNDS):
         if sale.status is not CheckoutStatus.OPEN:
             break
-        yield verbs.mark_ending(sale=sale, reason=reason)
+        yield verbs.mark_ending(sale=sale, reason=reason, shop=shop)
         if sale.session_id is not None:
             ended = yield from end_session(sale.session_id)
             yield from settle_session(ended, shop)
@@ -291,7 +291,7 @@ def _one_attempt(sale: Checkout, shop: Shop) -> Procedure[timedelta]:
     try:
         session: Session = yield CreateSession(session_parameters(sale, shop), idempotency_key(sale))
         made = session
-        attached: Attached = yield verbs.attach(sale=sale, session=session)
+        attached: Attached = yield verbs.attach(sale=sale, session=session, shop=shop)
     except StillCreating:
         # An earlier request for this very attempt is at work: the place is its to keep or to give back.
         raise errors.Busy("Your payment page is being made. Try again in a moment.") from None

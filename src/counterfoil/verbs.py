@@ -223,7 +223,7 @@ def begin_checkout(
     )
 
 
-def attach(*, sale: Checkout, session: Session) -> Statement[Attached]:
+def attach(*, sale: Checkout, session: Session, shop: Shop) -> Statement[Attached]:
     """
     Tie the session that Stripe made to its checkout and hold.
 
@@ -237,9 +237,11 @@ def attach(*, sale: Checkout, session: Session) -> Statement[Attached]:
             "SELECT outcome, skew FROM counterfoil.attach(counts_with => :counts_with::bigint, "
             "redemption => :redemption::uuid, checkout => :checkout::uuid, attempt => :attempt::integer, "
             "session_id => :session_id::text, session_url => :session_url::text, "
-            "session_created => :session_created::timestamptz, session_expires_at => :session_expires_at::timestamptz)"
+            "session_created => :session_created::timestamptz, session_expires_at => :session_expires_at::timestamptz, "
+            "lock_timeout => :lock_timeout::interval)"
         ),
         {
+            "lock_timeout": shop.lock_timeout,
             "session_created": session.created,
             "counts_with": sale.counts_with,
             "redemption": claim.id if claim else None,
@@ -317,20 +319,19 @@ def release(
     )
 
 
-def mark_ending(*, sale: Checkout, reason: ReleaseReason) -> Statement[None]:
+def mark_ending(*, sale: Checkout, reason: ReleaseReason, shop: Shop) -> Statement[None]:
     """Write down why we are about to end a session, so that whoever hears of its end first gives this reason."""
     return Statement(
         Sql(
-            "WITH marked AS (UPDATE counterfoil.redemption SET ending = :reason::text "
-            "WHERE counts_with = :counts_with::bigint AND id = :redemption::uuid AND status = 'reserved') "
-            "UPDATE counterfoil.checkout SET ending = :reason::text "
-            "WHERE counts_with = :counts_with::bigint AND id = :checkout::uuid AND status = 'open' RETURNING id"
+            "SELECT counterfoil.mark_ending(counts_with => :counts_with::bigint, redemption => :redemption::uuid, "
+            "checkout => :checkout::uuid, reason => :reason::text, lock_timeout => :lock_timeout::interval)"
         ),
         {
             "reason": str(reason),
             "counts_with": sale.counts_with,
             "redemption": sale.redemption.id if sale.redemption else None,
             "checkout": sale.id,
+            "lock_timeout": shop.lock_timeout,
         },
         lambda _: None,
     )

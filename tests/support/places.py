@@ -54,7 +54,7 @@ class Verbs:
     def attach(self, claim: Redemption, session_id: str, *, ends: datetime | None = None) -> str:
         """Tie a session to a hold; the outcome."""
         row = self.host._source.execute(
-            "SELECT outcome FROM counterfoil.attach(%s, %s, NULL, %s, %s, %s, now(), %s)",
+            "SELECT outcome FROM counterfoil.attach(%s, %s, NULL, %s, %s, %s, now(), %s, '3 s')",
             (
                 claim.counts_with, claim.id, claim.attempt, session_id, "https://pay.test/" + session_id,
                 ends or claim.expires_at - timedelta(minutes=9),

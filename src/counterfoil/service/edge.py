@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 #: Bytes. An event of Stripe's carries a whole session; everything else is a short form.
 MOST_BODY = 64 * 1024
 MOST_EVENT = 1024 * 1024
+#: Of a body that is too large, this much is read and dropped: a connection that is closed on unread bytes is reset, and
+#: the caller would never see why.
+MOST_DRAINED = 16 * 1024 * 1024
 
 _WITH_BODY = ("POST", "PUT", "PATCH")
 
@@ -120,21 +123,27 @@ async def _caller(headers: Headers, state: State) -> auth.Caller:
 
 
 async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
-    declared = headers.get("content-length", "")
-    if declared.isascii() and declared.isdigit() and int(declared) > most:
-        raise Problem("too-large", f"A body may be {most} bytes long.", headers={"Connection": "close"})
+    too_large = Problem("too-large", f"A body may be {most} bytes long.", headers={"Connection": "close"})
+    if _declared(headers) > most and (_declared(headers) > MOST_DRAINED or "expect" in headers):
+        raise too_large
     parts: list[bytes] = []
     size = 0
     while True:
         message: Any = await receive()
         if message["type"] == "http.disconnect":
             raise Problem("bad-request", "The request ended in the middle of its body.")
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > most:
-            raise Problem("too-large", f"A body may be {most} bytes long.", headers={"Connection": "close"})
+        size += len(message.get("body", b""))
+        if size <= most:
+            parts.append(message.get("body", b""))
+        if size > MOST_DRAINED or (size > most and not message.get("more_body")):
+            raise too_large
         if not message.get("more_body"):
             return b"".join(parts)
+
+
+def _declared(headers: Headers) -> int:
+    length = headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
 
 
 def _is_json(headers: Headers) -> bool:

@@ -9,7 +9,7 @@ AS $$
 DECLARE
     locked counterfoil.allocation;
 BEGIN
-    PERFORM set_config('lock_timeout', ceil(extract(epoch FROM lock_timeout) * 1000)::bigint || 'ms', true);
+    PERFORM counterfoil.wait_at_most(lock_timeout);
     LOOP
         SELECT * INTO locked FROM counterfoil.allocation AS a
         WHERE a.code_id = allocation_lock.counts_with AND a.period = allocation_lock.period

@@ -13,12 +13,14 @@ CREATE FUNCTION counterfoil.attach(
     session_id text,
     session_url text,
     session_created timestamptz,
-    session_expires_at timestamptz
+    session_expires_at timestamptz,
+    lock_timeout interval
 )
 RETURNS TABLE (outcome text, skew interval, claim counterfoil.redemption, sale counterfoil.checkout)
 LANGUAGE plpgsql
 AS $$
 BEGIN
+    PERFORM counterfoil.wait_at_most(lock_timeout);
     IF redemption IS NOT NULL THEN
         UPDATE counterfoil.redemption AS r
         SET session_id = attach.session_id, session_url = attach.session_url,

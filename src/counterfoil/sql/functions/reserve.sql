@@ -66,7 +66,7 @@ BEGIN
         RETURN NEXT; RETURN;
     END IF;
 
-    PERFORM set_config('lock_timeout', ceil(extract(epoch FROM lock_timeout) * 1000)::bigint || 'ms', true);
+    PERFORM counterfoil.wait_at_most(lock_timeout);
 
     IF instead_of IS NOT NULL THEN
         -- The place moves from the buyer's older claim to this one, and is never free in between.

@@ -31,6 +31,7 @@ DECLARE
     known boolean;
 BEGIN
     PERFORM counterfoil.must_be_read_committed();
+    PERFORM counterfoil.wait_at_most(lock_timeout);
 
     SELECT c.* INTO sale FROM counterfoil.checkout AS c
     WHERE c.counts_with = settle.counts_with AND c.id = settle.checkout;
