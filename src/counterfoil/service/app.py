@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from psycopg_pool import PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import compile_path
 from starlette.staticfiles import StaticFiles
 
 from counterfoil import errors
@@ -47,6 +48,7 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         separate_input_output_schemas=False,
     )
     for router in (
@@ -107,9 +109,21 @@ async def _invalid(request: Request, error: Any) -> Response:
 async def _http(request: Request, error: Any) -> Response:
     code = _OF_STATUS.get(error.status_code, "internal" if error.status_code >= 500 else "bad-request")
     detail = problems.KINDS[code].advice if code != "bad-request" else str(error.detail)
+    headers = dict(error.headers or {}) | (_allow(request) if code == "method-not-allowed" else {})
     if code == "not-found" and wants_page(request):
         return page(request, "not_found.html", 404)
-    return await _problem(request, Problem(code, detail, error.status_code, headers=error.headers or {}))
+    return await _problem(request, Problem(code, detail, error.status_code, headers=headers))
+
+
+def _allow(request: Request) -> dict[str, str]:
+    """What may be asked of an address of the API: of all its routes, where the framework tells that of the first."""
+    methods = {
+        method.upper()
+        for template, calls in request.app.openapi()["paths"].items()
+        if compile_path(template)[0].match(request.url.path)
+        for method in calls
+    }
+    return {"Allow": ", ".join(sorted(methods))} if methods else {}
 
 
 async def _database(request: Request, error: Any) -> Response:

@@ -49,6 +49,9 @@ class Door:
         try:
             if api:
                 scope.setdefault("state", {})["caller"] = await _caller(headers, state)
+            if "\0" in scope["path"]:
+                # No name of ours has one, and the database has no text with one.
+                raise Problem("not-found", problems.KINDS["not-found"].advice)
             body = await _body(headers, receive, most)
             if api and body and scope["method"] in _WITH_BODY and not _is_json(headers):
                 raise Problem("unsupported-media-type", "Send the body as application/json.")

@@ -146,7 +146,7 @@ async def add(request: Request, body: CodeIn) -> Response:
 @api.call("GET", "/codes", "read")
 async def listed(
     request: Request,
-    institution: str | None = None,
+    institution: Annotated[Text | None, Query()] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     cursor_: Annotated[str | None, Query(alias="cursor")] = None,
 ) -> Page[CodeOut]:
