@@ -28,7 +28,7 @@ DECLARE
     room record;
 BEGIN
     SELECT
-        c.id, c.version, c.paused_at, c.starts_on, c.ends_on, c.products, c.per_buyer_limit, pool.id AS counts_with,
+        c.id, c.version, c.paused_at, c.starts_on, c.ends_on, c.products, c.per_buyer_limit, pool.id AS counts_with, pool.cap,
         counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, moment) AS period,
         (moment AT TIME ZONE school.time_zone)::date AS today
     INTO terms
@@ -81,6 +81,13 @@ BEGIN
             held := room.held;
             next_release_at := room.next_release_at;
         END IF;
+    ELSIF terms.cap = 0 AND NOT EXISTS (
+        SELECT FROM counterfoil.allocation AS a WHERE a.code_id = terms.counts_with AND a.period = terms.period
+    ) THEN
+        -- Nobody ever asked for a place of this period, and there is none.
+        outcome := 'spent';
+        places := 0;
+        held := 0;
     END IF;
     RETURN NEXT;
 END
