@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any
 import httpx
 import uvicorn
 
+from counterfoil.listening import listen
 from counterfoil.service.app import create_app
 from counterfoil.service.settings import load
 from counterfoil.simulator import Running
@@ -70,7 +70,7 @@ class Service:
 @contextmanager
 def serving(database_url: str, simulator: Running, **settings: str) -> Iterator[Service]:
     """Run a service until the block ends."""
-    listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    listening = listen("127.0.0.1")
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     given = {
         "COUNTERFOIL_DATABASE_URL": database_url,

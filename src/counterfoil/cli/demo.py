@@ -20,6 +20,7 @@ from counterfoil.cli.serve import check_database, run
 from counterfoil.cli.trouble import NotFine
 from counterfoil.demo import sample
 from counterfoil.hosts.psycopg import Psycopg
+from counterfoil.listening import listen
 from counterfoil.service.settings import load
 from counterfoil.simulator import run_in_thread
 from counterfoil.stripe.drivers import SyncStripe
@@ -105,7 +106,7 @@ def _listen(port: int | None) -> socket.socket:
     tries = [port] if port is not None else [*range(8000, 8020), 0]
     for one in tries:
         try:
-            return socket.create_server(("127.0.0.1", one), backlog=2048)
+            return listen("127.0.0.1", one)
         except OSError:
             continue
     raise NotFine(f"port {port} cannot be had: give another with --port")
@@ -114,7 +115,7 @@ def _listen(port: int | None) -> socket.socket:
 def _free_after(listening: socket.socket) -> int:
     port = int(listening.getsockname()[1]) + 1
     try:
-        with socket.create_server(("127.0.0.1", port)):
+        with listen("127.0.0.1", port):
             return port
     except (OSError, OverflowError):
         return 0

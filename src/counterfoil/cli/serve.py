@@ -18,6 +18,7 @@ from counterfoil import schema
 from counterfoil.cli import reach
 from counterfoil.cli.trouble import NotFine
 from counterfoil.hosts.psycopg import Psycopg
+from counterfoil.listening import listen
 from counterfoil.service import logs, seller
 from counterfoil.service.settings import Settings, load
 
@@ -45,10 +46,11 @@ def command(host: str, port: int, workers: int, use_embedded: bool, socket_fd: i
         settings = load(COUNTERFOIL_DATABASE_URL=url)
         check_database(settings)
         try:
-            listening = socket.create_server((host, port), backlog=2048)
+            listening = listen(host, port)
         except OSError as error:
             raise NotFine(f"{host}:{port} cannot be had ({error.strerror}): give another --port") from None
-        address = f"http://{host}:{listening.getsockname()[1]}"
+        named = f"[{host}]" if ":" in host else host
+        address = f"http://{named}:{listening.getsockname()[1]}"
         click.echo(f"counterfoil listens on {address} (webhook: {settings.public_url.rstrip('/')}/webhooks/stripe)")
         if workers == 1:
             run(settings, listening)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-
 import click
 import uvicorn
 
 from counterfoil.cli.trouble import NotFine
 from counterfoil.clocks import parse_duration
+from counterfoil.listening import listen
 
 
 @click.command("simulator")
@@ -31,7 +30,7 @@ def command(port: int, webhook_url: str | None, webhook_secret: str | None, skew
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        listening = socket.create_server(("127.0.0.1", port), backlog=2048)
+        listening = listen("127.0.0.1", port)
     except OSError as error:
         raise NotFine(f"port {port} cannot be had ({error.strerror}): give another with --port") from None
     base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"

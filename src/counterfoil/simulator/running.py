@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 import uvicorn
 from starlette.applications import Starlette
 
+from counterfoil.listening import listen
 from counterfoil.simulator.account import Account
 from counterfoil.simulator.app import create_app
 from counterfoil.simulator.deliveries import Delivery, Endpoint
@@ -156,7 +156,7 @@ def run_in_thread(
 
     *options* are those of `create_app`.
     """
-    listening = socket.create_server(("127.0.0.1", port), backlog=2048)
+    listening = listen("127.0.0.1", port)
     base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     app = create_app(base_url, webhook_secret=secret, **options)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="on", access_log=False))

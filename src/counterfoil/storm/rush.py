@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ import psycopg
 
 from counterfoil import movable_clock
 from counterfoil.hosts.psycopg import Psycopg
+from counterfoil.listening import listen
 from counterfoil.simulator import Running
 from counterfoil.verbs import recount
 
@@ -178,7 +178,7 @@ def services(number: int, database_url: str, schema: str, simulator: Running) ->
     with ExitStack() as stack:
         addresses = []
         for _ in range(number):
-            listening = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=2048))
+            listening = stack.enter_context(listen("127.0.0.1"))
             address = f"http://127.0.0.1:{listening.getsockname()[1]}"
             environment = os.environ | {
                 "COUNTERFOIL_DATABASE_URL": database_url,
