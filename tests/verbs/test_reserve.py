@@ -100,6 +100,25 @@ def test_a_lapsed_hold_is_free_for_the_next_buyer(do: Verbs, connection: psycopg
     assert do.recount() == []
 
 
+def test_a_refusal_leaves_everything_as_it_was(do: Verbs, connection: psycopg.Connection[Any], shop: Shop) -> None:
+    """One lapsed hold is not enough when the cap was lowered by two: it is not taken back for nothing."""
+    known = code(do.host, cap=3)
+    claims = [do.reserve(buyer) for buyer in "abc"]
+    lapse(connection, claims[0])
+    do.host.run(catalogue.set_cap(code=known, period=claims[0].period, cap=1, note=None, confirmed=True, shop=shop))
+
+    def rows() -> list[Any]:
+        return [
+            connection.execute(f"SELECT xmin, t.* FROM counterfoil.{table} AS t ORDER BY 2".encode()).fetchall()
+            for table in ("allocation", "redemption")
+        ]
+
+    before = rows()
+    with pytest.raises(errors.AllocationHeld):
+        do.reserve("d")
+    assert rows() == before
+
+
 def test_a_live_hold_is_never_taken_back(do: Verbs) -> None:
     code(do.host, cap=2)
     first = do.reserve("a")

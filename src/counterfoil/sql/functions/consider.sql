@@ -76,7 +76,7 @@ BEGIN
     ) THEN
         SELECT * INTO room FROM counterfoil.room(terms.counts_with, terms.period, moment);
         IF room.used >= room.cap AND room.lapsed = 0 THEN
-            outcome := CASE WHEN room.used - room.held >= room.cap THEN 'spent' ELSE 'held_by_others' END;
+            outcome := CASE WHEN room.used - room.held - room.lapsed >= room.cap THEN 'spent' ELSE 'held_by_others' END;
             places := room.cap;
             held := room.held;
             next_release_at := room.next_release_at;

@@ -45,6 +45,7 @@ DECLARE
     admitted boolean := false;
     wanted bigint;
     taken_back bigint;
+    lapsed uuid[];
     attempt integer := 1;
 BEGIN
     PERFORM counterfoil.must_be_read_committed();
@@ -100,10 +101,12 @@ BEGIN
         gate := counterfoil.allocation_lock(seen.counts_with, seen.period, lock_timeout);
         moment := counterfoil.clock();
         taken_back := 0;
-        wanted := coalesce(gate.used + 1 - gate.cap, 0);
-        IF wanted > 0 THEN
-            -- Full by the counter. Lapsed holds that nobody could have paid give their places back here and now.
-            taken_back := counterfoil.end_redemption(seen.counts_with, ARRAY(
+        wanted := greatest(coalesce(gate.used + 1 - gate.cap, 0), 0);
+        LOOP
+            -- Full by the counter. Lapsed holds that nobody could have paid give their places back here and now, if
+            -- there are enough of them: a refusal leaves everything as it was. One that is settled in this very moment
+            -- is not among those that come back, and another is looked for.
+            lapsed := ARRAY(
                 SELECT r.id FROM counterfoil.redemption AS r
                 WHERE r.counts_with = seen.counts_with AND r.period = seen.period AND r.status = 'reserved'
                     -- guard: only-lapsed-holds-are-taken-back
@@ -111,16 +114,20 @@ BEGIN
                     -- guard: ask-before-re-letting
                     AND r.session_id IS NULL AND r.former_sessions = '{}'
                 ORDER BY r.expires_at
-                LIMIT wanted
-            ), 'lapsed', moment);
+                LIMIT wanted - taken_back
+            );
+            EXIT WHEN taken_back = wanted OR cardinality(lapsed) < wanted - taken_back;
+            taken_back := taken_back + counterfoil.end_redemption(seen.counts_with, lapsed, 'lapsed', moment);
+        END LOOP;
+        admitted := taken_back = wanted;
+        IF admitted OR taken_back > 0 THEN
+            PERFORM counterfoil.occupy(seen.counts_with, seen.period, admitted::integer - taken_back);
         END IF;
-        admitted := taken_back >= wanted;
-        PERFORM counterfoil.occupy(seen.counts_with, seen.period, admitted::integer - taken_back);
     END IF;
 
     IF NOT admitted THEN
         -- A lapsed hold with a session may have been paid without our having heard: the caller asks Stripe.
-        SELECT jsonb_agg(to_jsonb(lapsed)) INTO asks
+        SELECT jsonb_agg(to_jsonb(unheard)) INTO asks
         FROM (
             SELECT
                 r.id, r.counts_with, r.attempt,
@@ -129,15 +136,15 @@ BEGIN
             WHERE r.counts_with = seen.counts_with AND r.period = seen.period AND r.status = 'reserved'
                 AND r.expires_at <= moment AND (r.session_id IS NOT NULL OR r.former_sessions <> '{}')
             ORDER BY r.expires_at
-            LIMIT least(wanted - taken_back, 10)
-        ) AS lapsed;
+            LIMIT least(wanted - taken_back - cardinality(lapsed), 10)
+        ) AS unheard;
         SELECT * INTO full_now FROM counterfoil.room(seen.counts_with, seen.period, moment);
         places := full_now.cap;
         held := full_now.held;
         next_release_at := full_now.next_release_at;
         outcome := CASE
             WHEN asks IS NOT NULL THEN 'ask'
-            WHEN full_now.used - full_now.held >= full_now.cap THEN 'spent'
+            WHEN full_now.used - full_now.held - full_now.lapsed >= full_now.cap THEN 'spent'
             ELSE 'held_by_others'
         END;
         RETURN NEXT; RETURN;
