@@ -143,6 +143,28 @@ def products(
     )
 
 
+def check_products(ids: Sequence[str]) -> Statement[None]:
+    """
+    Nothing, if there are products of all these ids.
+
+    Raises (when run):
+        ProductUnknown: Naming the first that is none.
+    """
+
+    def read(rows: Sequence[Row]) -> None:
+        if rows:
+            raise errors.ProductUnknown(rows[0]["id"])
+
+    return Statement(
+        Sql(
+            "SELECT given.id FROM unnest(:ids::text[]) WITH ORDINALITY AS given (id, place) "
+            "WHERE NOT EXISTS (SELECT FROM counterfoil.product AS p WHERE p.id = given.id) ORDER BY given.place LIMIT 1"
+        ),
+        {"ids": list(ids)},
+        read,
+    )
+
+
 def add_code(
     *, institution: Institution, code: str, terms: CodeTerms, calendar: Calendar, counts_with: str | None = None
 ) -> Statement[Code]:

@@ -25,14 +25,14 @@ STRIPE_CEILING = timedelta(hours=24)
 
 
 class ClocksOutOfOrder(ValueError):
-    """The chain is out of order: the inequality that broke, both numbers, and the mend."""
+    """The chain is out of order. A line for each inequality that broke: its settings, both numbers, and the mend."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """One inequality of the chain, as `doctor` prints it. *setting* is the one to look at first."""
+    """One inequality of the chain, as `doctor` prints it. *settings* are those in it, the one to look at first first."""
 
-    setting: str
+    settings: tuple[str, ...]
     label: str
     left: timedelta
     right: timedelta
@@ -93,11 +93,18 @@ class Clocks:
                 )
         if isinstance(self.stripe_attempts, bool) or not 1 <= self.stripe_attempts <= 10:
             raise ClocksOutOfOrder(f"COUNTERFOIL_STRIPE_ATTEMPTS={self.stripe_attempts}: from 1 to 10")
-        for link in self.chain():
-            # guard: the-chain-is-in-order
-            if not link.holds:
-                said = format_duration(getattr(self, link.setting))
-                raise ClocksOutOfOrder(f"COUNTERFOIL_{link.setting.upper()}={said}: {link} does not hold; {link.mend}")
+        broken = [self._said(link) for link in self.chain() if not link.holds]
+        # guard: the-chain-is-in-order
+        if broken:
+            raise ClocksOutOfOrder("\n".join(broken))
+
+    def _said(self, link: Link) -> str:
+        named = []
+        for setting in link.settings:
+            value = getattr(self, setting)
+            shown = format_duration(value) if isinstance(value, timedelta) else value
+            named.append(f"COUNTERFOIL_{setting.upper()}={shown}")
+        return f"{', '.join(named)}: {link} does not hold; {link.mend}"
 
     @property
     def margin(self) -> timedelta:
@@ -127,7 +134,7 @@ class Clocks:
         """The inequalities, in the order of time."""
         return (
             Link(
-                "session_ttl",
+                ("session_ttl", "stripe_floor", "stripe_timeout", "stripe_attempts", "allowed_skew"),
                 "Stripe's floor + the create call + the allowed skew, within the session",
                 self.floor_with_call,
                 self.session_ttl,
@@ -135,14 +142,14 @@ class Clocks:
                 "COUNTERFOIL_ALLOWED_SKEW",
             ),
             Link(
-                "reservation_ttl",
+                ("reservation_ttl", "session_ttl"),
                 "the session + a minute for its event, within the hold",
                 self.session_ttl + LEAST_MARGIN,
                 self.reservation_ttl,
                 "raise COUNTERFOIL_RESERVATION_TTL, or lower COUNTERFOIL_SESSION_TTL",
             ),
             Link(
-                "session_ttl",
+                ("session_ttl", "allowed_skew"),
                 "the session, below Stripe's ceiling",
                 self.session_ttl + self.allowed_skew,
                 STRIPE_CEILING,
@@ -150,7 +157,7 @@ class Clocks:
                 strict=True,
             ),
             Link(
-                "pending_ttl",
+                ("pending_ttl", "reservation_ttl"),
                 "the hold, within a delayed payment's deadline",
                 self.reservation_ttl,
                 self.pending_ttl,

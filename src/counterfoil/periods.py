@@ -57,6 +57,16 @@ def period_key(calendar: Calendar, at: datetime, zone: str, year_start: str) -> 
             return "all"
 
 
+def is_key(calendar: Calendar, key: str) -> bool:
+    """Whether a key is one of the calendar's."""
+    good = _SHAPES[calendar][0].fullmatch(key) is not None and not key.startswith("0000")
+    if good and calendar is Calendar.ACADEMIC_YEAR:
+        return (int(key[:4]) + 1) % 100 == int(key[5:])
+    if good and calendar is Calendar.MONTH:
+        return 1 <= int(key[5:]) <= 12
+    return good
+
+
 def check_key(calendar: Calendar, key: str) -> str:
     """
     The key, if it is one of the calendar's.
@@ -64,14 +74,8 @@ def check_key(calendar: Calendar, key: str) -> str:
     Raises:
         ValueError: It is not; the message shows what one looks like.
     """
-    shape, example = _SHAPES[calendar]
-    good = shape.fullmatch(key) is not None and not key.startswith("0000")
-    if good and calendar is Calendar.ACADEMIC_YEAR:
-        good = (int(key[:4]) + 1) % 100 == int(key[5:])
-    elif good and calendar is Calendar.MONTH:
-        good = 1 <= int(key[5:]) <= 12
-    if not good:
-        raise ValueError(f"{key[:32]!r} is no period of the calendar {calendar}: write it like {example}")
+    if not is_key(calendar, key):
+        raise ValueError(f"{key[:32]!r} is no period of the calendar {calendar}: write it like {_SHAPES[calendar][1]}")
     return key
 
 

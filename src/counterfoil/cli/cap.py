@@ -7,10 +7,11 @@ import click
 from counterfoil import catalogue, verbs
 from counterfoil.cli import reach
 from counterfoil.cli.code import Cap
+from counterfoil.cli.trouble import NotFine
 from counterfoil.clocks import Clocks
-from counterfoil.errors import PeriodInvalid
+from counterfoil.errors import CapBelowUsed
 from counterfoil.model import Shop
-from counterfoil.periods import check_key
+from counterfoil.service.fields import LongText
 from counterfoil.service.resources import UsageOut
 
 
@@ -27,7 +28,7 @@ def command() -> None:
 @click.argument("code")
 @click.argument("period")
 @click.argument("cap", type=Cap())
-@click.option("--note", help="Why.")
+@click.option("--note", type=reach.Field("text", LongText), help="Why.")
 @click.option("--confirm", is_flag=True, help="Lower it below what is used: holds may finish, nobody new is let in.")
 @reach.json_option
 @reach.embedded_option
@@ -41,12 +42,15 @@ def set_cap(
     """
     with reach.host(use_embedded=use_embedded) as host:
         known = host.run(catalogue.code(code))
-        try:
-            check_key(known.calendar, period)
-        except ValueError as error:
-            raise PeriodInvalid(str(error)) from None
+        reach.check_period(known, period)
         shop = Shop(clocks=Clocks(), livemode=False)
-        host.run(catalogue.set_cap(code=known, period=period, cap=cap, note=note, confirmed=confirm, shop=shop))
+        try:
+            host.run(catalogue.set_cap(code=known, period=period, cap=cap, note=note, confirmed=confirm, shop=shop))
+        except CapBelowUsed as below:
+            raise NotFine(
+                f"{below.fields['used']} places are in use: --confirm lowers the cap all the same, and nobody new is "
+                "let in until then"
+            ) from None
         usage = host.run(verbs.usage(code=code, period=period))
     reach.show(
         UsageOut.of(usage),

@@ -110,6 +110,7 @@ def add(
     )
     with reach.host(use_embedded=use_embedded) as host:
         whose = host.run(catalogue.institution(institution))
+        host.run(catalogue.check_products(products))
         made = host.run(
             catalogue.add_code(
                 institution=whose, code=code, terms=terms, calendar=Calendar(calendar), counts_with=counts_with

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from counterfoil import catalogue, periods
+from counterfoil import catalogue
 from counterfoil.cli import reach
+from counterfoil.service.fields import Slug, Text, YearStart, Zone
 from counterfoil.service.resources import InstitutionOut
 
 COLUMNS = ("id", "slug", "name", "time_zone", "year_start")
@@ -21,10 +22,18 @@ def command() -> None:
 
 
 @command.command("add")
-@click.argument("name")
-@click.option("--zone", required=True, help="Its time zone, such as Europe/London.")
-@click.option("--year-start", default="09-01", show_default=True, help="The day its academic years start on.")
-@click.option("--slug", help="Its short name in addresses; made of the name unless given.")
+@click.argument("name", type=reach.Field("name", Text))
+@click.option("--zone", required=True, type=reach.Field("zone", Zone), help="Its time zone, such as Europe/London.")
+@click.option(
+    "--year-start",
+    default="09-01",
+    show_default=True,
+    type=reach.Field("day", YearStart),
+    help="The day its academic years start on.",
+)
+@click.option(
+    "--slug", type=reach.Field("slug", Slug), help="Its short name in addresses; made of the name unless given."
+)
 @reach.json_option
 @reach.embedded_option
 def add(name: str, zone: str, year_start: str, slug: str | None, as_json: bool, use_embedded: bool) -> None:
@@ -33,11 +42,6 @@ def add(name: str, zone: str, year_start: str, slug: str | None, as_json: bool, 
 
     Example: counterfoil institution add "Northfold College" --zone Europe/London --year-start 09-01
     """
-    try:
-        periods.check_zone(zone)
-        periods.check_year_start(year_start)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
     slug = slug or catalogue.slug_of(name)
     if not slug:
         raise click.UsageError("no slug can be made of this name: give --slug")

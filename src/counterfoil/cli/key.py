@@ -12,6 +12,7 @@ from counterfoil.cli import reach
 from counterfoil.cli.trouble import NotFine
 from counterfoil.service import auth
 from counterfoil.service.auth import Scope
+from counterfoil.service.fields import Text
 
 
 @click.group("key")
@@ -24,7 +25,7 @@ def command() -> None:
 
 
 @command.command("create")
-@click.option("--name", required=True, help="What it is for.")
+@click.option("--name", required=True, type=reach.Field("name", Text), help="What it is for.")
 @click.option("--scope", required=True, type=click.Choice(["checkout", "read", "manage"]), help="What it may do.")
 @reach.json_option
 @reach.embedded_option

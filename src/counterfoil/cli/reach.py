@@ -9,14 +9,18 @@ from typing import Any, TypeVar
 
 import click
 import psycopg
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import Field as Setting
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from rich.console import Console
 from rich.table import Table
 
 from counterfoil import embedded
+from counterfoil.errors import PeriodInvalid
 from counterfoil.hosts.psycopg import Psycopg
-from counterfoil.service.settings import SettingsImpossible
+from counterfoil.model import Code
+from counterfoil.periods import check_key
+from counterfoil.service.settings import DatabaseUrl, SettingsImpossible, explained
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,10 +28,30 @@ F = TypeVar("F", bound=Callable[..., Any])
 class _Where(BaseSettings):
     model_config = SettingsConfigDict(env_file=".env", extra="ignore", env_ignore_empty=True)
 
-    database_url: str | None = Field(default=None, validation_alias="COUNTERFOIL_DATABASE_URL")
-    database_schema: str = Field(
+    database_url: DatabaseUrl | None = Setting(default=None, validation_alias="COUNTERFOIL_DATABASE_URL")
+    database_schema: str = Setting(
         default="counterfoil", validation_alias="COUNTERFOIL_DATABASE_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$"
     )
+
+
+def _where() -> _Where:
+    with explained():
+        return _Where()
+
+
+class Field(click.ParamType[str]):
+    """An argument that is checked as the API's field of this kind is."""
+
+    def __init__(self, name: str, kind: Any) -> None:
+        self.name = name
+        self._adapter: TypeAdapter[str] = TypeAdapter(kind)
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Read it."""
+        try:
+            return self._adapter.validate_python(value)
+        except ValidationError as error:
+            self.fail(error.errors()[0]["msg"].removeprefix("Value error, "), param, ctx)
 
 
 def embedded_option(command: F) -> F:
@@ -45,7 +69,7 @@ def json_option(command: F) -> F:
 @contextmanager
 def database_url(*, use_embedded: bool = False, otherwise_embedded: bool = False) -> Iterator[str]:
     """The URL of the database: of the setting, or of an embedded server that runs while the block does."""
-    url = None if use_embedded else _Where().database_url
+    url = None if use_embedded else _where().database_url
     if url is not None:
         yield url
     elif use_embedded or otherwise_embedded:
@@ -68,12 +92,25 @@ def connection(*, use_embedded: bool = False) -> Iterator[psycopg.Connection[Any
 def host(*, use_embedded: bool = False) -> Iterator[Psycopg]:
     """A host to run verbs on."""
     with connection(use_embedded=use_embedded) as opened:
-        yield Psycopg(opened, _Where().database_schema)
+        yield Psycopg(opened, _where().database_schema)
+
+
+def check_period(code: Code, period: str) -> None:
+    """
+    Nothing, if this is a key of the code's calendar.
+
+    Raises:
+        PeriodInvalid: It is not.
+    """
+    try:
+        check_key(code.calendar, period)
+    except ValueError as error:
+        raise PeriodInvalid(str(error)) from None
 
 
 def schema_name() -> str:
     """The schema that commands work on."""
-    return _Where().database_schema
+    return _where().database_schema
 
 
 def show(found: Sequence[BaseModel] | BaseModel, columns: Sequence[str], *, as_json: bool) -> None:

@@ -33,7 +33,10 @@ def command(id: UUID, as_json: bool, use_embedded: bool) -> None:
             if not found:
                 raise NotFine(f"there is no redemption {id}: see `counterfoil usage`, or GET /v1/redemptions")
             stripe = SyncStripe(settings.stripe_secret_key, settings.clocks, settings.stripe_api_base)
-            drive(checkout.release(found[0], settings.shop, ReleaseReason.BY_HAND), host, stripe)
+            try:
+                drive(checkout.release(found[0], settings.shop, ReleaseReason.BY_HAND), host, stripe)
+            finally:
+                stripe.close()
             after = host.run(verbs.redemptions(id=id, most=1))[0]
     reach.show(RedemptionOut.of(after), ("id", "code", "period", "status", "release_reason"), as_json=as_json)
     if after.status is not RedemptionStatus.RELEASED:

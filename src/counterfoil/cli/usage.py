@@ -9,6 +9,7 @@ import click
 
 from counterfoil import catalogue, verbs
 from counterfoil.cli import reach
+from counterfoil.periods import is_key
 from counterfoil.service.resources import UsageOut
 
 COLUMNS = ("code", "period", "cap", "completed", "pending", "held", "remaining", "over", "next_release_at")
@@ -27,8 +28,12 @@ def command(code: str | None, period: str | None, as_csv: bool, as_json: bool, u
     Example: counterfoil usage NORTHFOLD-26 --period 2026-27
     """
     with reach.host(use_embedded=use_embedded) as host:
-        codes = [code] if code else [one.code for one in host.run(catalogue.codes(most=100_000))]
-        found = [UsageOut.of(host.run(verbs.usage(code=one, period=period))) for one in codes]
+        codes = [host.run(catalogue.code(code))] if code else host.run(catalogue.codes(most=100_000))
+        if code and period:
+            reach.check_period(codes[0], period)
+        # A period is of one calendar: of all codes, those are shown that have it.
+        fitting = [one for one in codes if period is None or is_key(one.calendar, period)]
+        found = [UsageOut.of(host.run(verbs.usage(code=one.code, period=period))) for one in fitting]
     if as_csv:
         writer = csv.writer(sys.stdout)
         writer.writerow(COLUMNS)

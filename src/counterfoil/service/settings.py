@@ -6,12 +6,16 @@ An impossible setting ends the program at start, with the variable's name, its v
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from ipaddress import ip_network
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from counterfoil.clocks import Clocks, ClocksOutOfOrder, parse_duration
@@ -32,6 +36,15 @@ def _several(value: Any) -> Any:
     return value
 
 
+def _database_url(text: str) -> str:
+    try:
+        conninfo_to_dict(text)
+    except psycopg.ProgrammingError:
+        raise ValueError("not a URL such as postgresql://user@127.0.0.1/counterfoil") from None
+    return text
+
+
+DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 Several = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_several)]
 
@@ -47,7 +60,7 @@ class Settings(BaseSettings):
         env_file=".env", extra="ignore", frozen=True, populate_by_name=True, env_ignore_empty=True
     )
 
-    database_url: str = Field(alias="COUNTERFOIL_DATABASE_URL")
+    database_url: DatabaseUrl = Field(alias="COUNTERFOIL_DATABASE_URL")
     public_url: str = Field("http://127.0.0.1:8000", alias="COUNTERFOIL_PUBLIC_URL")
     secret_key: str = Field(alias="COUNTERFOIL_SECRET_KEY", min_length=32)
     admin_key: str | None = Field(None, alias="COUNTERFOIL_ADMIN_KEY", min_length=32)
@@ -126,8 +139,20 @@ def load(**given: Any) -> Settings:
     Raises:
         SettingsImpossible: With one line per problem.
     """
-    try:
+    with explained():
         return Settings(**given)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """
+    What is wrong with a setting, as a line for a person.
+
+    Raises:
+        SettingsImpossible: With one line per problem.
+    """
+    try:
+        yield
     except ValidationError as error:
         raise SettingsImpossible("\n".join(_line(problem) for problem in error.errors())) from None
     except ClocksOutOfOrder as error:
@@ -141,7 +166,7 @@ def _line(problem: Any) -> str:
     message = str(problem.get("ctx", {}).get("error", problem["msg"]))
     if not name:
         return message
-    shown = "(hidden)" if "KEY" in name or "SECRET" in name else str(problem["input"])
+    shown = "(hidden)" if any(word in name for word in ("KEY", "SECRET", "DATABASE_URL")) else str(problem["input"])
     return f"{name}={shown}: {message}"
 
 

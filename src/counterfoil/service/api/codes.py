@@ -134,7 +134,7 @@ async def add(request: Request, body: CodeIn) -> Response:
         refund_policy=body.refund_policy,
     )
     _check_window(terms)
-    await _check_products(state, terms)
+    await state.run(catalogue.check_products(terms.products or ()))
     made = await state.run(
         catalogue.add_code(
             institution=institution, code=body.code, terms=terms, calendar=body.calendar, counts_with=body.counts_with
@@ -187,7 +187,7 @@ async def change(request: Request, code: str, body: CodeChange) -> CodeOut:
         current = await found(state, code)
         terms = replace(catalogue.terms_of(current), **sent)
         _check_window(terms)
-        await _check_products(state, terms)
+        await state.run(catalogue.check_products(terms.products or ()))
         changed = await state.run(catalogue.change_code(code=current, terms=terms))
         if changed is not None:
             return CodeOut.of(changed)
@@ -245,12 +245,6 @@ def _check_period(code: Code, period: str) -> None:
 def _check_window(terms: CodeTerms) -> None:
     if terms.starts_on and terms.ends_on and terms.starts_on > terms.ends_on:
         raise _invalid("ends_on", "the last day lies before the first")
-
-
-async def _check_products(state: State, terms: CodeTerms) -> None:
-    for product in terms.products or ():
-        if not await state.run(catalogue.products(id=product, most=1)):
-            raise errors.ProductUnknown(product)
 
 
 def _invalid(field: str, message: str) -> Problem:
