@@ -30,7 +30,7 @@ class ClocksOutOfOrder(ValueError):
 
 @dataclass(frozen=True)
 class Link:
-    """One inequality of the chain, as `doctor` prints it. *settings* are those in it, the one to look at first first."""
+    """One inequality of the chain, as `doctor` prints it. *settings*: those in it, beginning with the likeliest mend."""
 
     settings: tuple[str, ...]
     label: str
