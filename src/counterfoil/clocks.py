@@ -30,7 +30,7 @@ class ClocksOutOfOrder(ValueError):
 
 @dataclass(frozen=True)
 class Link:
-    """One inequality of the chain, as `doctor` prints it. *settings*: those in it, beginning with the likeliest mend."""
+    """One inequality of the chain, as `doctor` prints it. *settings*: those in it, the likeliest mend first."""
 
     settings: tuple[str, ...]
     label: str

@@ -1,8 +1,13 @@
-"""Sockets that listen before anything is started on them."""
+"""Sockets that listen before anything is started on them, and servers that end when they are told to."""
 
 from __future__ import annotations
 
+import signal
 import socket
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import uvicorn
 
 
 def listen(host: str, port: int = 0) -> socket.socket:
@@ -19,3 +24,15 @@ def listen(host: str, port: int = 0) -> socket.socket:
     listening = socket.create_server((host, port), family=family, backlog=2048)
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
+
+
+def serve_until_told(server: uvicorn.Server, listening: socket.socket) -> None:
+    """
+    Serve on a socket until SIGTERM or SIGINT; requests that are under way are finished. Then this returns.
+
+    A server of uvicorn's ends by raising the signal again, which would kill the process that ended so well: so the
+    handlers it restores are these.
+    """
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, server.handle_exit)
+    server.run(sockets=[listening])

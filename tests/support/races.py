@@ -28,3 +28,10 @@ def wait_until_blocked(watcher: psycopg.Connection[Any], waiting: int, by: int) 
         if row and row[0]:
             return
     raise AssertionError(f"backend {waiting} never waited for {by}")
+
+
+def until(true: Callable[[], bool], within: float = 30) -> None:
+    """Ask again and again, until it is true."""
+    deadline = time.monotonic() + within
+    while not true():
+        assert time.monotonic() < deadline, "it never became true"

@@ -73,10 +73,8 @@ def command(port: int | None, fresh: bool, no_open: bool) -> None:
         console.print(_what_to_try(shop_url, simulator.base_url, admin_key))
         if not no_open:
             webbrowser.open(shop_url)
-        try:
-            run(settings, listening)
-        except KeyboardInterrupt:
-            console.print("ending …", style="dim")
+        run(settings, listening)
+        console.print("ending …", style="dim")
 
 
 def _prepare(connection: psycopg.Connection[Any], *, fresh: bool) -> timedelta:

@@ -18,7 +18,7 @@ from counterfoil import schema
 from counterfoil.cli import reach
 from counterfoil.cli.trouble import NotFine
 from counterfoil.hosts.psycopg import Psycopg
-from counterfoil.listening import listen
+from counterfoil.listening import listen, serve_until_told
 from counterfoil.service import logs, seller
 from counterfoil.service.settings import Settings, load
 
@@ -97,7 +97,7 @@ def run(settings: Settings, listening: socket.socket) -> None:
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    serve_until_told(uvicorn.Server(config), listening)
 
 
 def _worker(settings: Settings, listening: socket.socket) -> None:

@@ -7,7 +7,7 @@ import uvicorn
 
 from counterfoil.cli.trouble import NotFine
 from counterfoil.clocks import parse_duration
-from counterfoil.listening import listen
+from counterfoil.listening import listen, serve_until_told
 
 
 @click.command("simulator")
@@ -40,4 +40,4 @@ def command(port: int, webhook_url: str | None, webhook_secret: str | None, skew
         click.echo(f"STRIPE_WEBHOOK_SECRET={secret}")
     click.echo(f"look at it: {base_url}/_simulator/")
     app = create_app(base_url, skew=skewed, floor=least, webhook_url=webhook_url, webhook_secret=secret)
-    uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listening])
+    serve_until_told(uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)), listening)
