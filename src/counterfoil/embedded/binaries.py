@@ -75,7 +75,8 @@ def copied(binaries: Binaries, into: Path) -> Binaries:
     top = binaries.libraries.parent
     root, libraries = (copy / path.relative_to(top) for path in (binaries.root, binaries.libraries))
     if not copy.exists():
-        into.mkdir(mode=0o755, parents=True, exist_ok=True)
+        into.mkdir(exist_ok=True)
+        into.chmod(0o755)
         half = into / f".half-{os.getpid()}"
         shutil.rmtree(half, ignore_errors=True)
         for source in (binaries.root, binaries.libraries):

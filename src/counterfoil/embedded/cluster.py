@@ -23,6 +23,8 @@ from counterfoil.embedded.errors import EmbeddedError
 _SOCKET_ROOM = 107 - len("/.s.PGSQL.65535.lock")
 #: Seconds that a server may take to come up: it may have a crash to recover from.
 PATIENCE = 120.0
+#: One more than Linux's highest number of a process (proc(5), pid_max).
+_NOBODY = 2**22 + 1
 _LOG_LIMIT = 10 * 1024 * 1024
 
 _SETTINGS = """\
@@ -124,6 +126,7 @@ class Cluster:
         """
         if self.log.exists() and self.log.stat().st_size > _LOG_LIMIT:
             self.log.unlink()
+        self._bury_the_dead()
         host, port = self._choose_address()
         where = f"-c listen_addresses='' -c unix_socket_directories={_quoted(host)}"
         if not host.startswith("/"):
@@ -178,6 +181,32 @@ class Cluster:
         host, port = (self.data / "counterfoil.address").read_text().split("\n")[:2]
         return host, int(port)
 
+    def _bury_the_dead(self) -> None:
+        """
+        Where ``postmaster.pid`` names a process that cannot be a server, let it name none.
+
+        PostgreSQL looks only whether there is a process of that number: after a power cut it may be another program,
+        and in a container whose first process waits for nobody a killed server stays in the table for ever. The file
+        itself stays: by its other lines PostgreSQL finds out whether a killed server's children still run.
+        """
+        file = self.data / "postmaster.pid"
+        try:
+            pid, _, rest = file.read_text().partition("\n")
+        except FileNotFoundError:
+            return
+        if self._launched_before_this_boot() or _state(pid) == "Z":
+            file.write_text(f"{_NOBODY}\n{rest}")
+            # The socket has a lock of its own, with the same number in it and nothing else to tell.
+            for lock in self.data.glob(".s.PGSQL.*.lock"):
+                lock.unlink(missing_ok=True)
+
+    def _launched_before_this_boot(self) -> bool:
+        try:
+            launched = (self.data / "counterfoil.address").read_text().split("\n")[2]
+        except (FileNotFoundError, IndexError):
+            return False
+        return launched != "" and launched != _boot()
+
     def _choose_address(self) -> tuple[str, int]:
         """A socket in the data directory, which only its account may enter; where its path is too long, loopback."""
         host, port = str(self.data), 5432
@@ -185,7 +214,7 @@ class Cluster:
             with socket.create_server(("127.0.0.1", 0)) as free:
                 host, port = "127.0.0.1", free.getsockname()[1]
         address = self.data / "counterfoil.address"
-        address.write_text(f"{host}\n{port}\n")
+        address.write_text(f"{host}\n{port}\n{_boot()}\n")
         self.account.own(address)
         return host, port
 
@@ -215,6 +244,22 @@ class Cluster:
             ) from error
         finally:
             output.unlink(missing_ok=True)
+
+
+def _state(pid: str) -> str:
+    """The letter of a process's state (proc(5)); nothing where there is no such process, or no way to tell."""
+    try:
+        return Path(f"/proc/{int(pid)}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, ValueError, IndexError):
+        return ""
+
+
+def _boot() -> str:
+    """Which boot of the machine this is; nothing where the system does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
 
 
 def _quoted(value: str) -> str:

@@ -50,7 +50,8 @@ def start(home: Path | None = None, binaries: Binaries | None = None) -> Iterato
     try:
         _make_home(home)
         if who.dropped:
-            found = copied(found, home / "binaries")
+            with _alone(home):
+                found = copied(found, home / "binaries")
         cluster = Cluster(home, found, who)
         # In use: held by each process as long as it lives, and dropped by the system when it dies.
         users = os.open(home / "users.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -78,11 +79,13 @@ def _make_home(home: Path) -> None:
     """Make the folder and, where they are missing, those above it; those that are there stay as they are."""
     home.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     try:
-        # The account that a root's server drops to must be able to enter; the data directory itself is 0700.
-        home.mkdir(mode=0o755 if os.geteuid() == 0 else 0o700)
+        home.mkdir(mode=0o700)
     except FileExistsError:
         if not home.is_dir():
             raise
+    else:
+        # The account that a root's server drops to must be able to enter; the data directory itself is 0700.
+        home.chmod(0o755 if os.geteuid() == 0 else 0o700)
 
 
 @contextmanager
