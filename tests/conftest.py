@@ -42,6 +42,16 @@ def binaries() -> embedded.Binaries:
     return embedded.Binaries(Path(other), found[0])
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Where COUNTERFOIL_NO_SKIPS is set, a test that was skipped has failed: nobody looked."""
+    result: Any = yield
+    report = result.get_result()
+    if report.skipped and os.environ.get("COUNTERFOIL_NO_SKIPS"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, and COUNTERFOIL_NO_SKIPS forbids it: {report.longrepr}"
+
+
 @pytest.fixture(scope="session")
 def scratch() -> Iterator[Path]:
     """A folder that also the account of a root's server may enter."""

@@ -50,7 +50,7 @@ async def running(settings: Settings) -> AsyncIterator[State]:
         settings.database_url,
         min_size=min(2, settings.database_pool),
         max_size=settings.database_pool,
-        timeout=5,
+        timeout=settings.lock_timeout.total_seconds(),
         open=False,
         kwargs={"autocommit": True, "application_name": "counterfoil"},
     )

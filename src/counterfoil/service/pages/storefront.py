@@ -63,6 +63,13 @@ async def buy(request: Request, id: str) -> Response:
         return page(request, "not_found.html", 404)
     form = await request.form()
     typed, buyer = str(form.get("code", "")), str(form.get("buyer", ""))
+    if "look" in form:
+        # A form and not a link, so that the address that was typed is in no URL and is not lost.
+        shown, told, known = await _priced(state, found, typed)
+        return page(
+            request, "product.html", product=found, price=shown, said=told, code=typed, known=known, buyer=buyer,
+            wrong=None,
+        )  # fmt: skip
     digest, token = browser.known_or_new(request, state)
     try:
         check_buyer(buyer)

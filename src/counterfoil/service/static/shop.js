@@ -17,10 +17,11 @@ if (price && code) {
   });
 }
 
-// How long a place is kept: from the moment itself, so that a computer that slept is right again when it wakes.
+// How long a place is kept, by the clock that decides: this computer's may be wrong, and may have slept.
 const until = document.querySelector("[data-until]");
 if (until) {
-  const end = new Date(until.dataset.until);
+  const ahead = new Date(until.dataset.now) - Date.now();
+  const end = new Date(until.dataset.until) - ahead;
   const show = () => {
     const left = Math.floor((end - Date.now()) / 1000);
     if (left <= 0) return location.reload();

@@ -1,0 +1,150 @@
+"""
+A real browser before a real shop.
+
+Nothing may go wrong unseen: an error in the console, a refusal by the page's own policy, or a request that leaves this
+machine fails the test. Screenshots go to build/screenshots.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from tests.support.serving import Service
+
+from counterfoil.clocks import Clocks
+from counterfoil.demo import sample
+from counterfoil.hosts.psycopg import Psycopg
+from counterfoil.model import Shop
+from counterfoil.simulator import Running
+from counterfoil.stripe.drivers import SyncStripe
+
+SCREENSHOTS = Path(__file__).parent.parent.parent / "build" / "screenshots"
+
+
+def chromium() -> str | None:
+    """The browser of this machine."""
+    for name in (os.environ.get("COUNTERFOIL_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):
+        found = shutil.which(name) if name else None
+        if found:
+            return found
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All of these need a browser."""
+    missing = pytest.mark.skip(reason="no Chromium: apt-get install chromium, or set COUNTERFOIL_CHROMIUM")
+    for item in items:
+        if Path(item.path).is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.browser)
+            if chromium() is None:
+                item.add_marker(missing)
+
+
+@pytest.fixture(scope="session")
+def chrome() -> Iterator[Browser]:
+    """A headless Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium(),
+            args=["--no-sandbox", "--disable-dev-shm-usage"] if os.geteuid() == 0 else ["--disable-dev-shm-usage"],
+        )
+        yield browser
+        browser.close()
+
+
+class Visitor:
+    """Somebody with a browser of their own."""
+
+    def __init__(self, chrome: Browser, base: str, **options: Any) -> None:
+        self.base = base
+        self.context: BrowserContext = chrome.new_context(
+            base_url=base, locale="en-GB", timezone_id="Europe/London", **options
+        )
+        self.context.set_default_timeout(10_000)
+        self.page: Page = self.context.new_page()
+        self.trouble: list[str] = []
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.trouble.append(f"script: {error}"))
+        self.page.on("request", self._request)
+
+    def _console(self, message: Any) -> None:
+        # Chromium reports every answer of 400 and more: here those are refusals that a test asks for.
+        if message.type in ("error", "warning") and "the server responded with a status of" not in message.text:
+            self.trouble.append(f"console: {message.text}")
+
+    def _request(self, request: Any) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme in ("http", "https") and parts.hostname != "127.0.0.1":
+            self.trouble.append(f"a request left the machine: {request.url}")
+
+    def go(self, path: str) -> Page:
+        """Open a page."""
+        self.page.goto(path)
+        return self.page
+
+    def says(self, text: str) -> None:
+        """The page shows this."""
+        self.page.get_by_text(re.compile(re.escape(text))).first.wait_for()
+
+    def heading(self, text: str) -> None:
+        """The page is this one."""
+        self.page.get_by_role("heading", name=text, level=1).wait_for()
+
+    def order(self, product: str, buyer: str, code: str = "") -> None:
+        """Fill in the form of a product and go to payment."""
+        self.go(f"/products/{product}")
+        self.page.get_by_label("Your e-mail address").fill(buyer)
+        if code:
+            self.page.get_by_label("Code from your school").fill(code)
+        self.page.get_by_role("button", name="Go to payment").click()
+
+    def pay(self, card: str = "4242 4242 4242 4242") -> None:
+        """On the payment page: a card, and pay."""
+        if self.page.get_by_label("Email").input_value() == "":
+            self.page.get_by_label("Email").fill("buyer@example.test")
+        self.page.get_by_label("Card number").fill(card)
+        self.page.get_by_role("button", name=re.compile("^Pay ")).click()
+
+    def shoot(self, name: str) -> None:
+        """Keep a picture."""
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+    def close(self) -> None:
+        """Leave; nothing may have gone wrong unseen."""
+        self.context.close()
+        assert self.trouble == []
+
+
+@pytest.fixture
+def shop_front(service: Service, simulator: Running, host: Psycopg) -> Service:
+    """The demo's shop: three products, two schools, one code with room and one with a single place left."""
+    shop = Shop(clocks=Clocks(), livemode=False)
+    stripe = SyncStripe("sk_test_pages", shop.clocks, simulator.base_url)
+    sample.make(host, stripe, simulator, shop)
+    stripe.close()
+    return service
+
+
+@pytest.fixture
+def visitor(shop_front: Service, chrome: Browser) -> Iterator[Visitor]:
+    """One visitor."""
+    one = Visitor(chrome, shop_front.url)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def another(shop_front: Service, chrome: Browser) -> Iterator[Visitor]:
+    """Another, in another browser."""
+    one = Visitor(chrome, shop_front.url)
+    yield one
+    one.close()
