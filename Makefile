@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-deep lint guards locks clean
+.PHONY: help demo test test-deep lint guards pictures locks clean
 help:
 	@echo "make demo       everything on this machine, with sample data: prints the addresses"
 	@echo "make test       the whole suite, on a PostgreSQL of its own"
@@ -46,6 +46,12 @@ lint: .venv/dev.stamp
 # Each '-- guard: name' and '# guard: name' is taken out in turn; a test must notice.
 guards: .venv/dev.stamp
 	$(BIN)/python tools/guards.py $(ARGS)
+
+# The README's picture, from the browser test that takes it.
+pictures: .venv/dev.stamp
+	@tools/browser
+	$(BIN)/python -m pytest tests/pages -k test_with_a_code
+	cp build/screenshots/product-with-code.png docs/pictures/storefront.png
 
 # Locks that name no host: versions and hashes only. Needs uv.
 locks:

@@ -169,7 +169,7 @@ class TestNotBuying:
         visitor.page.get_by_role("link", name="Pay £9.00").click()
         till = visitor.page.url
         another.order(HUB, "bo@lakeside.example", NEARLY_SPENT)
-        another.says("All places are taken at the moment.")
+        another.says("All places are taken at the moment. One place may come back by ")
         another.shoot("taken-at-the-moment")
         clock.advance(minutes=32)
         visitor.go(checkout)

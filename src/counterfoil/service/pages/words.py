@@ -61,5 +61,6 @@ def _may_come_back(refusal: errors.AllocationHeld, zone: str) -> str:
     held, when = refusal.fields["held"], refusal.fields["next_release_at"]
     if when is None:
         return "Some may come back. Try again in a moment."
-    places = "One place" if held == 1 else f"{held} places"
-    return f"{places} may come back, the first by {clock_time(when, zone)}. Try again then."
+    by = clock_time(when, zone)
+    said = f"One place may come back by {by}" if held == 1 else f"{held} places may come back, the first by {by}"
+    return f"{said}. Try again then."
