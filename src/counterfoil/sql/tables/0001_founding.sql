@@ -106,7 +106,8 @@ CREATE TABLE counterfoil.redemption (
     refunded_at         timestamptz,
     over_cap            boolean NOT NULL DEFAULT false,
     PRIMARY KEY (counts_with, id),
-    FOREIGN KEY (counts_with, period) REFERENCES counterfoil.allocation (code_id, period),
+    CONSTRAINT a_place_is_of_the_period_it_was_reserved_in
+        FOREIGN KEY (counts_with, period) REFERENCES counterfoil.allocation (code_id, period),
     -- guard: the-column-compares
     CONSTRAINT session_dies_before_its_hold CHECK (session_expires_at < expires_at),
     CONSTRAINT a_session_has_an_end CHECK ((session_id IS NULL) = (session_expires_at IS NULL)),
