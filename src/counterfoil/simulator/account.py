@@ -30,8 +30,13 @@ class Account:
         self._moved = asyncio.Event()
         self._on_move = on_move
 
-    def advance(self, by: timedelta) -> None:
-        """Move the clock forward, and let happen what falls due on the way, in its order and at its own time."""
+    async def advance(self, by: timedelta) -> None:
+        """
+        Move the clock forward, and let happen what falls due on the way, in its order and at its own time.
+
+        What is delivered on the way is answered before the clock goes on, so that the next attempt is at its own time
+        too. Returns when nothing is on its way any more.
+        """
         clock = self.engine.clock
         if self._on_move:
             self._on_move(clock.ahead + by)
@@ -39,9 +44,11 @@ class Account:
         while (due := self.engine.next_due()) is not None and due <= until:
             clock.advance(timedelta(seconds=max(0.0, due - clock.seconds())))
             self.engine.catch_up()
+            await self.deliveries.idle()
         clock.advance(timedelta(seconds=max(0.0, until - clock.seconds())))
         self.engine.catch_up()
         self._moved.set()
+        await self.deliveries.idle()
 
     def add_endpoint(self, url: str, secret: str | None = None, **options: object) -> Endpoint:
         """Send all events to *url* from now on."""

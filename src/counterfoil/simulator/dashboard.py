@@ -49,8 +49,7 @@ async def show(request: Request) -> Response:
 async def move(request: Request) -> Response:
     """A button of the clock was pressed."""
     account = account_of(request)
-    account.advance(timedelta(seconds=int(str((await request.form())["seconds"]))))
-    await account.deliveries.idle()
+    await account.advance(timedelta(seconds=int(str((await request.form())["seconds"]))))
     return RedirectResponse("/_simulator/", 303)
 
 

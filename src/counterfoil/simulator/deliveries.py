@@ -13,7 +13,7 @@ import hmac
 import json
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
@@ -113,11 +113,14 @@ class Deliveries:
         return endpoint
 
     def release(self, order: Callable[[list[Delivery]], list[Delivery]] | None = None) -> None:
-        """Let go what was held, in an order of one's own."""
+        """Let go what was held, one after the other, in an order of one's own."""
         self.held = False
         waiting, self._waiting = self._waiting, []
-        for delivery in order(waiting) if order else waiting:
-            self._send(delivery)
+        self._begin(self._in_turn(order(waiting) if order else waiting), "in turn")
+
+    async def _in_turn(self, deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            await self._attempt(delivery)
 
     def shuffle(self, seed: int) -> None:
         """Let go what was held, shuffled."""
@@ -181,9 +184,12 @@ class Deliveries:
             return
         for _ in range(2 if self.twice else 1):
             name = f"{delivery.event['type']} {delivery.event['data']['object']['id']}"
-            task = asyncio.get_running_loop().create_task(self._attempt(delivery), name=name)
-            self._busy.add(task)
-            task.add_done_callback(self._busy.discard)
+            self._begin(self._attempt(delivery), name)
+
+    def _begin(self, work: Coroutine[None, None, None], name: str) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._busy.add(task)
+        task.add_done_callback(self._busy.discard)
 
     async def _attempt(self, delivery: Delivery) -> None:
         endpoint = delivery.endpoint

@@ -25,13 +25,14 @@ def decode(text: str) -> dict[str, Any]:
             if not isinstance(node, dict):
                 raise ApiError(400, f"Invalid parameter: {key} ({following})", param=key)
         node[path[-1] or str(len(node))] = value
-    return {key: _lists(value) for key, value in tree.items()}
+    return {key: _lists(value, key) for key, value in tree.items()}
 
 
-def _lists(node: Any) -> Any:
+def _lists(node: Any, name: str) -> Any:
     if not isinstance(node, dict):
         return node
-    items = {key: _lists(value) for key, value in node.items()}
-    if items and all(key.isdigit() for key in items):
+    items = {key: _lists(value, key) for key, value in node.items()}
+    # What is numbered is a list; but metadata has whatever keys its owner gave it.
+    if items and name != "metadata" and all(key.isdigit() for key in items):
         return [items[key] for key in sorted(items, key=int)]
     return items

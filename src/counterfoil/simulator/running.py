@@ -62,8 +62,7 @@ class Running:
 
     def advance(self, by: timedelta) -> None:
         """Move the clock forward, and wait until what fell due was delivered."""
-        self.call(lambda: self.account.advance(by))
-        self.wait_delivered()
+        self.wait(self.account.advance(by))
 
     def add_endpoint(self, url: str, **options: Any) -> Endpoint:
         """Send all events to *url*."""

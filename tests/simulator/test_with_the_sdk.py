@@ -1,0 +1,498 @@
+"""The simulator, called by the real SDK: what Stripe's would answer, and nothing that Stripe's would not."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import stripe
+
+from counterfoil.simulator import Fault, Running, run_in_thread
+
+MUG: dict[str, Any] = {
+    "mode": "payment",
+    "success_url": "http://127.0.0.1/thanks?s={CHECKOUT_SESSION_ID}",
+    "cancel_url": "http://127.0.0.1/back",
+    "line_items": [
+        {"quantity": 2, "price_data": {"currency": "gbp", "unit_amount": 500, "product_data": {"name": "Mug"}}}
+    ],
+    "metadata": {"order": "77"},
+    "payment_intent_data": {"metadata": {"order": "77"}},
+    "client_reference_id": "ref-77",
+}
+
+
+@pytest.fixture(scope="module")
+def alone() -> Iterator[Running]:
+    """A simulator of this file's own: its clock is moved by days."""
+    with run_in_thread() as running:
+        yield running
+
+
+@pytest.fixture
+def sim(alone: Running) -> Running:
+    """One that has forgotten everything."""
+    alone.forget()
+    alone.call(lambda: alone.account.keys._stored.clear())
+    return alone
+
+
+@pytest.fixture
+def sdk(sim: Running) -> stripe.StripeClient:
+    """The SDK as anybody uses it, without retries."""
+    return stripe.StripeClient(
+        "sk_test_x", base_addresses={"api": sim.base_url}, max_network_retries=0,
+        http_client=stripe.RequestsClient(timeout=3),
+    )  # fmt: skip
+
+
+def create(sdk: stripe.StripeClient, key: str | None = None, **change: Any) -> stripe.checkout.Session:
+    """A session; a parameter that is changed to None is left out."""
+    given = {name: value for name, value in (MUG | change).items() if value is not None}
+    return sdk.v1.checkout.sessions.create(given, {"idempotency_key": key} if key else {})  # type: ignore[arg-type]
+
+
+def soon(sim: Running, **more: float) -> int:
+    """Seconds since the epoch, from the simulator's clock."""
+    return int(sim.now().timestamp() + timedelta(**more).total_seconds())
+
+
+class TestSessions:
+    def test_created(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        made = create(sdk)
+        assert (made.status, made.payment_status, made.amount_total, made.currency) == ("open", "unpaid", 1000, "gbp")
+        assert (made.mode, made.client_reference_id, made.livemode) == ("payment", "ref-77", False)
+        assert made.metadata.to_dict() == {"order": "77"}
+        assert made.id.startswith("cs_test_")
+        assert made.url
+        assert made.url.startswith(sim.base_url)
+        assert made.expires_at - made.created == 24 * 60 * 60
+        assert made.payment_intent is None
+        assert sdk.v1.checkout.sessions.retrieve(made.id).to_dict() == made.to_dict()
+
+    def test_every_key_that_the_sdk_knows(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        """A session that lacks one would raise where Stripe's answers null."""
+        known = {name for name in stripe.checkout.Session.__annotations__ if not name.startswith(("_", "OBJECT"))}
+        optional = {
+            name
+            for name in known
+            if name[0].isupper() or name in ("line_items", "optional_items", "presentment_details")
+        }
+        made = create(sdk)
+        assert known - optional - set(made.to_dict()) == set()
+
+    def test_line_items(self, sdk: stripe.StripeClient) -> None:
+        made = create(sdk)
+        items = sdk.v1.checkout.sessions.line_items.list(made.id).data
+        assert [(item.description, item.quantity, item.amount_total) for item in items] == [("Mug", 2, 1000)]
+        expanded = sdk.v1.checkout.sessions.retrieve(made.id, {"expand": ["line_items"]})
+        assert expanded.line_items
+        assert expanded.line_items.data[0].amount_total == 1000
+
+    def test_paid(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        made = create(sdk)
+        sim.pay(made.id)
+        paid = sdk.v1.checkout.sessions.retrieve(made.id, {"expand": ["payment_intent.latest_charge"]})
+        assert (paid.status, paid.payment_status, paid.url) == ("complete", "paid", None)
+        intent: Any = paid.payment_intent
+        assert (intent.status, intent.amount_received, intent.metadata.to_dict()) == (
+            "succeeded",
+            1000,
+            {"order": "77"},
+        )
+        assert (intent.latest_charge.paid, intent.latest_charge.amount) == (True, 1000)
+        assert sdk.v1.payment_intents.retrieve(intent.id).id == intent.id
+
+    def test_listed(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        made = [create(sdk) for _ in range(5)]
+        sim.pay(made[0].id)
+        first = sdk.v1.checkout.sessions.list({"limit": 2})
+        assert ([one.id for one in first.data], first.has_more) == ([made[4].id, made[3].id], True)
+        assert [one.id for one in first.auto_paging_iter()] == [one.id for one in reversed(made)]
+        assert [one.id for one in sdk.v1.checkout.sessions.list({"status": "complete"}).data] == [made[0].id]
+        before = sdk.v1.checkout.sessions.list({"created": {"lt": made[0].created}})
+        assert before.data == []
+        with pytest.raises(stripe.InvalidRequestError):
+            sdk.v1.checkout.sessions.list({"limit": 101})
+
+    def test_expired_by_hand(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        made = create(sdk)
+        ended = sdk.v1.checkout.sessions.expire(made.id)
+        assert (ended.status, ended.url) == ("expired", None)
+        with pytest.raises(stripe.InvalidRequestError, match=r"status in \[\"open\"\].*`expired`"):
+            sdk.v1.checkout.sessions.expire(made.id)
+        paid = create(sdk)
+        sim.pay(paid.id)
+        with pytest.raises(stripe.InvalidRequestError, match="`complete`"):
+            sdk.v1.checkout.sessions.expire(paid.id)
+
+    def test_unknown(self, sdk: stripe.StripeClient) -> None:
+        with pytest.raises(stripe.InvalidRequestError) as refused:
+            sdk.v1.checkout.sessions.retrieve("cs_test_none")
+        assert (refused.value.http_status, refused.value.code) == (404, "resource_missing")
+        assert "No such checkout.session: 'cs_test_none'" in str(refused.value)
+
+
+class TestTime:
+    @pytest.mark.parametrize("seconds", [0, 29 * 60, 30 * 60 - 10])
+    def test_the_floor(self, sdk: stripe.StripeClient, sim: Running, seconds: int) -> None:
+        with pytest.raises(stripe.InvalidRequestError, match="at least 30 minutes") as refused:
+            create(sdk, expires_at=soon(sim, seconds=seconds))
+        assert refused.value.param == "expires_at"
+
+    def test_the_ceiling(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        with pytest.raises(stripe.InvalidRequestError, match="less than 24 hours"):
+            create(sdk, expires_at=soon(sim, hours=24, seconds=5))
+        assert create(sdk, expires_at=soon(sim, hours=23)).status == "open"
+
+    def test_it_expires_by_itself(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        """At its moment and not before, and nothing can be paid after it."""
+        made = create(sdk, expires_at=soon(sim, minutes=31))
+        sim.advance(timedelta(minutes=30))
+        assert sdk.v1.checkout.sessions.retrieve(made.id).status == "open"
+        sim.advance(timedelta(minutes=2))
+        assert sdk.v1.checkout.sessions.retrieve(made.id).status == "expired"
+        event = sim.events()[0]
+        assert (event["type"], event["data"]["object"]["id"]) == ("checkout.session.expired", made.id)
+        assert made.expires_at <= event["created"] <= made.expires_at + 5
+
+    def test_a_clock_that_is_ahead(self) -> None:
+        with run_in_thread(skew=timedelta(minutes=3)) as sim, run_in_thread() as other:
+            assert timedelta(minutes=2, seconds=55) < sim.now() - other.now() < timedelta(minutes=3, seconds=5)
+
+
+class TestBadRequests:
+    @pytest.mark.parametrize(
+        ("change", "param", "said"),
+        [
+            ({"mode": None}, "mode", "Missing required param: mode"),
+            ({"line_items": None}, "line_items", "Missing required param: line_items"),
+            ({"success_url": None}, "success_url", "Missing required param: success_url"),
+            ({"success_url": "nonsense"}, "success_url", "Not a valid URL"),
+            ({"payment_method_types": ["card"]}, "payment_method_types", "unknown parameter"),
+            ({"colour": "red"}, "colour", "Received unknown parameter: colour"),
+            ({"expires_at": "soon"}, "expires_at", "Invalid integer"),
+            ({"client_reference_id": "a" * 201}, "client_reference_id", "200 characters"),
+            ({"metadata": {str(n): "x" for n in range(51)}}, "metadata", "50 keys"),
+        ],
+    )
+    def test_refused_in_stripes_words(
+        self, sdk: stripe.StripeClient, sim: Running, change: dict[str, Any], param: str, said: str
+    ) -> None:
+        with pytest.raises(stripe.InvalidRequestError) as refused:
+            create(sdk, **change)
+        assert (refused.value.http_status, refused.value.param) == (400, param)
+        assert said in str(refused.value)
+        assert sim.sessions() == []
+
+    @pytest.mark.parametrize(("amount", "fine"), [(0, True), (14, False), (15, True)])
+    def test_amounts(self, sdk: stripe.StripeClient, amount: int, fine: bool) -> None:
+        """Two of them: nothing, or Stripe's minimum of 30p."""
+        item = {
+            "quantity": 2,
+            "price_data": {"currency": "gbp", "unit_amount": amount, "product_data": {"name": "Mug"}},
+        }
+        if fine:
+            assert create(sdk, line_items=[item]).amount_total == 2 * amount
+        else:
+            with pytest.raises(stripe.InvalidRequestError) as refused:
+                create(sdk, line_items=[item])
+            assert refused.value.code == "amount_too_small"
+
+    @pytest.mark.parametrize("key", ["", "sk_live_x", "pk_test_x", "nonsense"])
+    def test_keys(self, sim: Running, key: str) -> None:
+        said = httpx.get(
+            f"{sim.base_url}/v1/checkout/sessions",
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            trust_env=False,
+        )
+        assert (said.status_code, said.json()["error"]["type"]) == (401, "invalid_request_error")
+
+    def test_routes_that_it_does_not_have(self, sdk: stripe.StripeClient) -> None:
+        with pytest.raises(stripe.InvalidRequestError, match=r"Unrecognized request URL \(GET: /v1/topups\)"):
+            sdk.v1.topups.list()
+
+    def test_headers(self, sdk: stripe.StripeClient) -> None:
+        made = create(sdk, "key-1")
+        assert made.last_response
+        headers: Any = made.last_response.headers
+        assert headers["Request-Id"].startswith("req_")
+        assert headers["Stripe-Version"] == stripe.api_version
+        assert headers["Idempotency-Key"] == "key-1"
+        assert headers["Content-Type"].startswith("application/json")
+
+
+class TestIdempotency:
+    def test_the_first_answer_again(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        """A photograph: also after the session has changed."""
+        made = create(sdk, "key-1")
+        sim.pay(made.id)
+        again = create(sdk, "key-1")
+        assert again.to_dict() == made.to_dict()
+        assert again.last_response
+        headers: Any = again.last_response.headers
+        assert headers["Idempotent-Replayed"] == "true"
+        assert made.last_response
+        assert headers["Original-Request"] == made.last_response.headers["Request-Id"]
+        assert len(sim.sessions()) == 1
+
+    def test_with_other_parameters(self, sdk: stripe.StripeClient) -> None:
+        create(sdk, "key-1")
+        with pytest.raises(stripe.IdempotencyError, match="same parameters"):
+            create(sdk, "key-1", client_reference_id="other")
+
+    def test_while_the_first_is_at_work(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        sim.fail_next(Fault("slow", "POST", "/v1/checkout/sessions", seconds=0.5))
+        with ThreadPoolExecutor(2) as pool:
+            said = list(pool.map(lambda _: _try(sdk, "key-1"), range(2)))
+        assert sorted(one if isinstance(one, int) else 200 for one in said) == [200, 409]
+        assert len(sim.sessions()) == 1
+
+    def test_a_500_is_kept(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        """Executed, and the answer was an error: the retry hears the same error, and the session is there."""
+        sim.fail_next(Fault("error_after", "POST", "/v1/checkout/sessions"))
+        for _ in range(2):
+            with pytest.raises(stripe.APIError) as refused:
+                create(sdk, "key-1")
+            assert refused.value.http_status == 500
+        assert len(sim.sessions()) == 1
+
+    def test_what_was_never_executed_is_not(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        with pytest.raises(stripe.InvalidRequestError):
+            create(sdk, "key-1", mode=None)
+        assert create(sdk, "key-1").status == "open"
+
+    def test_for_a_day(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        made = create(sdk, "key-1")
+        sim.advance(timedelta(hours=23))
+        assert create(sdk, "key-1").id == made.id
+        sim.advance(timedelta(hours=2))
+        assert create(sdk, "key-1").id != made.id
+
+
+def _try(sdk: stripe.StripeClient, key: str) -> Any:
+    try:
+        return create(sdk, key).id
+    except stripe.StripeError as error:
+        return error.http_status
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("fault", "error", "made"),
+        [
+            (Fault("refuse", status=500), stripe.APIError, 0),
+            (Fault("refuse", status=429, code="rate_limit"), stripe.RateLimitError, 0),
+            (Fault("lost_before"), stripe.APIConnectionError, 0),
+            (Fault("reset"), stripe.APIConnectionError, 0),
+            (Fault("lost_after"), stripe.APIConnectionError, 1),
+        ],
+        ids=["500", "429", "lost before", "reset", "lost after"],
+    )
+    def test_what_the_sdk_makes_of_it(
+        self, sim: Running, fault: Fault, error: type[stripe.StripeError], made: int
+    ) -> None:
+        quick = stripe.StripeClient(
+            "sk_test_x", base_addresses={"api": sim.base_url}, max_network_retries=0,
+            http_client=stripe.RequestsClient(timeout=0.5),
+        )  # fmt: skip
+        sim.fail_next(fault)
+        with pytest.raises(error):
+            create(quick, "key-1")
+        assert len(sim.sessions()) == made
+        again = create(quick, "key-1")
+        assert len(sim.sessions()) == 1
+        assert again.status == "open"
+
+    def test_the_nth_call(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        sim.fail_next(Fault("refuse", "GET", "*", times=2))
+        made = create(sdk)
+        for _ in range(2):
+            with pytest.raises(stripe.APIError):
+                sdk.v1.checkout.sessions.retrieve(made.id)
+        assert sdk.v1.checkout.sessions.retrieve(made.id).id == made.id
+
+
+class Listener:
+    """An endpoint that keeps what it was sent, and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[bytes, str]] = []
+        self.answers: list[int] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            return
+        body = b""
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if not message.get("more_body"):
+                break
+        self.heard.append((body, dict(scope["headers"])[b"stripe-signature"].decode()))
+        status = self.answers.pop(0) if self.answers else 200
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.fixture
+def listener(sim: Running) -> Iterator[Listener]:
+    """An endpoint of the simulator's, by another secret than its own."""
+    import asyncio
+    import threading
+
+    import uvicorn
+
+    from counterfoil.listening import listen
+
+    app = Listener()
+    listening = listen("127.0.0.1")
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
+    thread.start()
+    sim.add_endpoint(f"http://127.0.0.1:{listening.getsockname()[1]}/hook", secret="whsec_listener")
+    yield app
+    server.should_exit = True
+    thread.join(10)
+
+
+class TestEvents:
+    def test_signed_and_read_by_the_sdk(self, sdk: stripe.StripeClient, sim: Running, listener: Listener) -> None:
+        made = create(sdk)
+        sim.pay(made.id)
+        events = [stripe.Webhook.construct_event(body, header, "whsec_listener") for body, header in listener.heard]
+        completed = next(one for one in events if one.type == "checkout.session.completed")
+        assert completed.data.object["id"] == made.id
+        assert completed.api_version == stripe.api_version
+        assert sdk.v1.events.retrieve(completed.id).type == completed.type
+        assert [one.type for one in sdk.v1.events.list({"type": "checkout.session.completed"}).data] == [completed.type]
+
+    def test_a_stamp_of_its_own_for_every_attempt(
+        self, sdk: stripe.StripeClient, sim: Running, listener: Listener
+    ) -> None:
+        """Tried again on the simulator's clock until it is answered with 2xx."""
+        made = create(sdk)
+        listener.answers = [500, 404]
+        sim.expire(made.id)
+        sim.advance(timedelta(hours=5))
+        ((body, first), (again, second), (third_body, third)) = listener.heard
+        assert body == again == third_body
+        assert len({first, second, third}) == 3
+        assert sim.deliveries()[0].attempts == [500, 404, 200]
+
+    def test_given_up_in_the_end(self, sdk: stripe.StripeClient, sim: Running, listener: Listener) -> None:
+        made = create(sdk)
+        listener.answers = [500] * 9
+        sim.expire(made.id)
+        sim.advance(timedelta(days=4))
+        assert sim.deliveries()[0].attempts == [500] * 3
+
+    def test_held_reordered_dropped_doubled(self, sdk: stripe.StripeClient, sim: Running, listener: Listener) -> None:
+        made = create(sdk)
+        sim.hold_events()
+        sim.pay(made.id)
+        assert listener.heard == []
+        sim.release_events(lambda waiting: waiting[::-1])
+        types = [stripe.Event.construct_from(_json(body), None).type for body, _ in listener.heard]
+        assert types[0] == "checkout.session.completed"
+        listener.heard.clear()
+        sim.drop_events(1)
+        sim.expire(create(sdk).id)
+        assert listener.heard == []
+        sim.call(lambda: setattr(sim.account.deliveries, "twice", True))
+        sim.expire(create(sdk).id)
+        assert len(listener.heard) == 2
+
+    def test_thin(self, sdk: stripe.StripeClient, sim: Running, listener: Listener) -> None:
+        endpoint = next(iter(sim.account.deliveries.endpoints.values()))
+        sim.call(lambda: setattr(endpoint, "shape", "thin"))
+        made = create(sdk)
+        sim.expire(made.id)
+        body, header = listener.heard[0]
+        thin: Any = sdk.parse_event_notification(body, header, "whsec_listener")
+        assert (thin.type, thin.related_object.id) == ("v1.checkout.session.expired", made.id)
+
+    def test_endpoints_over_the_api(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        made = sdk.v1.webhook_endpoints.create(
+            {"url": "https://shop.test/hook", "enabled_events": ["checkout.session.completed"]}
+        )
+        assert made.secret
+        assert made.secret.startswith("whsec_")
+        listed = sdk.v1.webhook_endpoints.list().data
+        assert [one.id for one in listed] == [made.id]
+        assert getattr(listed[0], "secret", None) is None
+        assert sdk.v1.webhook_endpoints.delete(made.id).deleted is True
+
+
+class TestRaces:
+    def test_pay_against_expire_has_one_winner(self, sdk: stripe.StripeClient, sim: Running) -> None:
+        """Whoever comes first; the other is told so."""
+        for _ in range(20):
+            made = create(sdk)
+            page = str(made.url)
+            with ThreadPoolExecutor(2) as pool:
+                paying = pool.submit(
+                    httpx.post, page, data={"email": "a@b.test", "card": "4242424242424242", "method": "card"},
+                    trust_env=False,
+                )  # fmt: skip
+                ending = pool.submit(_end, sdk, made.id)
+                paid, ended = paying.result().status_code == 303, ending.result()
+            now = sdk.v1.checkout.sessions.retrieve(made.id)
+            assert paid != ended
+            assert (now.status, now.payment_status) == (("complete", "paid") if paid else ("expired", "unpaid"))
+
+
+def _end(sdk: stripe.StripeClient, id: str) -> bool:
+    try:
+        sdk.v1.checkout.sessions.expire(id)
+    except stripe.InvalidRequestError:
+        return False
+    return True
+
+
+def _json(body: bytes) -> Any:
+    import json
+
+    return json.loads(body)
+
+
+class TestDelayedMethods:
+    @pytest.mark.parametrize(("ending", "status"), [("succeeded", "paid"), ("failed", "unpaid")])
+    def test_complete_and_unpaid_first(self, sdk: stripe.StripeClient, sim: Running, ending: Any, status: str) -> None:
+        made = create(sdk)
+        sim.pay_delayed(made.id, ending)
+        now = sdk.v1.checkout.sessions.retrieve(made.id)
+        assert (now.status, now.payment_status) == ("complete", "unpaid")
+        sim.advance(timedelta(days=5))
+        later = sdk.v1.checkout.sessions.retrieve(made.id)
+        assert (later.status, later.payment_status) == ("complete", status)
+        assert sim.events()[0]["type"] == f"checkout.session.async_payment_{ending}"
+
+
+class TestControls:
+    def test_over_http(self, sim: Running, sdk: stripe.StripeClient) -> None:
+        made = create(sdk)
+        with httpx.Client(base_url=sim.base_url, trust_env=False) as client:
+            before = client.get("/_simulator/clock").json()["now"]
+            after = client.post("/_simulator/clock", json={"seconds": 60}).json()["now"]
+            assert 60 <= after - before < 70
+            assert (
+                client.post(f"/_simulator/sessions/{made.id}/pay", json={"card": "4000000000000002"}).status_code == 402
+            )
+            assert client.post(f"/_simulator/sessions/{made.id}/pay").json()["payment_status"] == "paid"
+            assert client.post(f"/_simulator/sessions/{made.id}/pay").status_code == 409
+            assert client.post("/_simulator/clock", json={"seconds": "x"}).status_code == 400
+            assert client.post("/_simulator/sessions/nothing/expire").status_code == 404
+
+    @pytest.mark.parametrize(
+        "headers", [{"Host": "evil.test"}, {"Origin": "https://evil.test"}, {"Host": "evil.test:80"}]
+    )
+    def test_not_for_pages_of_the_web(self, sim: Running, headers: dict[str, str]) -> None:
+        said = httpx.post(f"{sim.base_url}/_simulator/clock", json={"seconds": 60}, headers=headers, trust_env=False)
+        assert said.status_code == 403
+
+    def test_it_listens_on_this_machine_alone(self, sim: Running) -> None:
+        assert urlsplit(sim.base_url).hostname == "127.0.0.1"
