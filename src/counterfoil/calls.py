@@ -63,6 +63,10 @@ StripeCall = CreateSession | RetrieveSession | ExpireSession
 class StripeAnswer(Exception):
     """An answer of Stripe's that a procedure acts on. None of them reaches a caller."""
 
+    def __init__(self, message: str | None = None, request_id: str | None = None) -> None:
+        super().__init__(message)
+        self.request_id = request_id
+
 
 class StillCreating(StripeAnswer):
     """409: a call with the same idempotency key is in progress."""

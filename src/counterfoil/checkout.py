@@ -279,7 +279,9 @@ def _create_and_attach(
             # Stripe's clock, or our settings, are not what they were: this attempt cannot be made, the next one can.
             if last or sale.redemption is None:
                 yield from _give_back(sale, None, shop)
-                raise errors.StripeUnavailable(answered=True, stripe_message=str(answer)) from answer
+                raise errors.StripeUnavailable(
+                    answered=True, stripe_message=str(answer), request_id=answer.request_id
+                ) from answer
             log.warning("attempt %s of checkout %s refused: %s", sale.redemption.attempt, sale.id, answer)
             began = steady()
             sale = yield from _renewed(sale, sale.redemption, shop)

@@ -54,16 +54,16 @@ def failure(call: StripeCall, error: stripe.StripeError) -> Exception:
     status = error.http_status
     code = error.error.code if error.error else None
     if status == 404 and code == "resource_missing":
-        return SessionUnknown(error.user_message)
+        return SessionUnknown(error.user_message, error.request_id)
     if isinstance(call, CreateSession):
         if status == 409 and code == "idempotency_key_in_use":
-            return StillCreating(error.user_message)
+            return StillCreating(error.user_message, error.request_id)
         if isinstance(error, stripe.IdempotencyError):
-            return KeyReused(error.user_message)
+            return KeyReused(error.user_message, error.request_id)
         if status == 400 and error.error and error.error.param == "expires_at":
-            return BelowFloor(error.user_message)
+            return BelowFloor(error.user_message, error.request_id)
     if isinstance(call, ExpireSession) and status == 400 and not isinstance(error, stripe.IdempotencyError):
-        return ExpireRefused(error.user_message)
+        return ExpireRefused(error.user_message, error.request_id)
     log.warning(
         "%s: Stripe could not do it (%s): %s", type(call).__name__, status or "no answer", error.__cause__ or error
     )
