@@ -13,7 +13,7 @@ import httpx
 import psycopg
 import pytest
 from tests.support.commands import SETTINGS, command, environment, line_with, started
-from tests.support.races import beside, until
+from tests.support.races import alive, beside, until
 
 from counterfoil import schema
 from counterfoil.simulator import Fault, Running, run_in_thread
@@ -69,14 +69,6 @@ def children(process: subprocess.Popen[str]) -> list[int]:
         ["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=False
     )
     return [int(pid) for pid in found.stdout.split()]
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs: one that ended and was not waited for does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 class TestServe:
@@ -187,7 +179,10 @@ class TestDemo:
     def test_from_an_empty_database(self, scratch_database: str) -> None:
         """The addresses, a shop that sells, and an end without a trace of trouble; what was done is kept."""
         with started("demo", "--port", "0", "--no-open", COUNTERFOIL_DATABASE_URL=scratch_database) as process:
-            url = address_in(line_with(process, "The shop"))
+            shop = line_with(process, "The shop")
+            url = address_in(shop)
+            # It fits a terminal of 80 columns: nothing is broken in the middle of an address.
+            assert max(map(len, [shop, line_with(process, "A key"), line_with(process, "the place is back")])) <= 81
             page = httpx.get(f"{url}/", timeout=30, trust_env=False)
             assert page.status_code == 200
             assert "Practice hub" in page.text

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 import psycopg
 import pytest
 from tests.conftest import binaries
-from tests.support.races import until
+from tests.support.races import alive, until
 
 from counterfoil.embedded import Binaries, EmbeddedError, start
 
@@ -89,14 +89,6 @@ def holder(home: Path) -> Iterator[Callable[[], Holder]]:
 def postmaster(home: Path) -> int:
     """The process of the server."""
     return int(next(home.glob("postgresql-*/postmaster.pid")).read_text().split()[0])
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def kill(pid: int) -> None:

@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 import stripe
+from tests.support.serving import in_thread
 
+from counterfoil.listening import listen
 from counterfoil.simulator import Fault, Running, run_in_thread
 
 MUG: dict[str, Any] = {
@@ -324,8 +326,6 @@ class Listener:
         self.answers: list[int] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan":
-            return
         body = b""
         while True:
             message = await receive()
@@ -341,22 +341,10 @@ class Listener:
 @pytest.fixture
 def listener(sim: Running) -> Iterator[Listener]:
     """An endpoint of the simulator's, by another secret than its own."""
-    import asyncio
-    import threading
-
-    import uvicorn
-
-    from counterfoil.listening import listen
-
     app = Listener()
-    listening = listen("127.0.0.1")
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
-    thread.start()
-    sim.add_endpoint(f"http://127.0.0.1:{listening.getsockname()[1]}/hook", secret="whsec_listener")
-    yield app
-    server.should_exit = True
-    thread.join(10)
+    with in_thread(app, listen("127.0.0.1"), lifespan="off") as url:
+        sim.add_endpoint(f"{url}/hook", secret="whsec_listener")
+        yield app
 
 
 class TestEvents:

@@ -65,7 +65,7 @@ def started(*arguments: str, **settings: str) -> Iterator[subprocess.Popen[str]]
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment(PYTHONUNBUFFERED="1", COLUMNS="200", **settings),
+        env=environment(PYTHONUNBUFFERED="1", COLUMNS="80", **settings),
     )
     try:
         yield process

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
@@ -35,3 +36,11 @@ def until(true: Callable[[], bool], within: float = 30) -> None:
     deadline = time.monotonic() + within
     while not true():
         assert time.monotonic() < deadline, "it never became true"
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs: one that ended and that nobody waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import uvicorn
@@ -68,6 +69,17 @@ class Service:
 
 
 @contextmanager
+def in_thread(app: Any, listening: socket.socket, *, lifespan: Literal["on", "off"] = "on") -> Iterator[str]:
+    """Serve an application on a socket, in a thread, until the block ends: its address."""
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan=lifespan, access_log=False))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server.should_exit = True
+    thread.join(30)
+
+
+@contextmanager
 def serving(database_url: str, simulator: Running, **settings: str) -> Iterator[Service]:
     """Run a service until the block ends."""
     listening = listen("127.0.0.1")
@@ -82,13 +94,10 @@ def serving(database_url: str, simulator: Running, **settings: str) -> Iterator[
         "STRIPE_API_BASE": simulator.base_url,
         **settings,
     }
-    app = create_app(load(**given))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on", access_log=False))
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
-    thread.start()
-    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {ADMIN_KEY}"}, timeout=30) as client:
+    with (
+        in_thread(create_app(load(**given)), listening),
+        httpx.Client(base_url=url, headers={"Authorization": f"Bearer {ADMIN_KEY}"}, timeout=30) as client,
+    ):
         # The socket listens already: the first request waits until the service is ready.
         client.get("/healthz").raise_for_status()
         yield Service(url, client)
-    server.should_exit = True
-    thread.join(30)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import shutil
 import socket
+import sys
 import webbrowser
 from contextlib import ExitStack
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import click
@@ -119,22 +123,34 @@ def _free_after(listening: socket.socket) -> int:
         return 0
 
 
+def _this_program() -> str:
+    """How this program is called in another terminal of the same folder."""
+    if shutil.which("counterfoil"):
+        return "counterfoil"
+    return os.path.relpath(Path(sys.executable).with_name("counterfoil"))
+
+
 def _what_to_try(shop: str, simulator: str, admin_key: str) -> Panel:
     return Panel.fit(
         f"""[bold]The shop[/]           {shop}/
 [bold]The API[/]            {shop}/docs
-[bold]The simulator[/]      {simulator}/_simulator/   (what Stripe would know; its clock can be moved)
+[bold]The simulator[/]      {simulator}/_simulator/
 [bold]A key for the API[/]  {admin_key}
 
 [bold]Try[/]
-  1. Buy something at full price: the page asks for a card, the prefilled one pays.
-  2. Buy with the code [bold]{sample.ROOMY}[/], typed any way you like: half price, and a place is held.
-  3. [bold]{sample.NEARLY_SPENT}[/] has one place left. Go as far as the payment page, then ask for it in a private
-     window with another address: taken at the moment, not spent.
-  4. Walk away from the payment page. In the simulator press [bold]+31 min[/]: the place is back, by doing nothing.
-  5. [bold]counterfoil storm[/] in another terminal: a hundred buyers on the last place.
+ 1. Buy something at full price: the payment page asks for a card, and
+    the one that is filled in pays.
+ 2. Buy with the code [bold]{sample.ROOMY}[/], typed any way you like: half price,
+    and a place is held.
+ 3. [bold]{sample.NEARLY_SPENT}[/] has one place left. Go as far as the payment page, then
+    ask for it in a private window: taken at the moment, not spent.
+ 4. Walk away from the payment page. In the simulator, which knows what
+    Stripe would, press [bold]+31 min[/]: the place is back, by doing nothing.
+ 5. [bold]{_this_program()} storm[/] in another terminal:
+    a hundred buyers on the last place.
 
-Ctrl-C ends it all. What you did is kept for the next time; --fresh begins anew.""",
+Ctrl-C ends it all. What you did is kept for the next time; --fresh
+begins anew.""",
         title="Counterfoil",
         border_style="green",
         padding=(1, 2),
