@@ -17,6 +17,7 @@ from counterfoil.listening import listen
 from counterfoil.service.app import create_app
 from counterfoil.service.settings import load
 from counterfoil.simulator import Running
+from tests.support.documented import Documented
 
 ADMIN_KEY = "an-admin-key-of-the-tests-0123456789"
 
@@ -94,9 +95,15 @@ def serving(database_url: str, simulator: Running, **settings: str) -> Iterator[
         "STRIPE_API_BASE": simulator.base_url,
         **settings,
     }
+    app = create_app(load(**given))
     with (
-        in_thread(create_app(load(**given)), listening),
-        httpx.Client(base_url=url, headers={"Authorization": f"Bearer {ADMIN_KEY}"}, timeout=30) as client,
+        in_thread(app, listening),
+        httpx.Client(
+            base_url=url,
+            headers={"Authorization": f"Bearer {ADMIN_KEY}"},
+            timeout=30,
+            event_hooks={"response": [Documented(app)]},
+        ) as client,
     ):
         # The socket listens already: the first request waits until the service is ready.
         client.get("/healthz").raise_for_status()

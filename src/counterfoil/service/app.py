@@ -17,7 +17,7 @@ from starlette.routing import compile_path
 from starlette.staticfiles import StaticFiles
 
 from counterfoil import errors
-from counterfoil.service import problems
+from counterfoil.service import openapi, problems
 from counterfoil.service.api import checkouts, codes, entitlements, health, institutions, products, redemptions, webhook
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.pages.reference import reference
@@ -49,7 +49,6 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        separate_input_output_schemas=False,
     )
     for router in (
         institutions.api,
@@ -65,6 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(reference)
     if settings.storefront == "on":
         app.include_router(storefront)
+    openapi.install(app)
     app.mount("/static", StaticFiles(directory=HERE / "static"))
 
     app.add_exception_handler(Problem, _problem)

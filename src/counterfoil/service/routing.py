@@ -7,7 +7,7 @@ A handler that changes something says which resource it was by `Resource`; a rep
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse
 
 from counterfoil.service import idempotency
 from counterfoil.service.auth import Caller, Scope
+from counterfoil.service.openapi import PROBLEMS, SCOPE
 from counterfoil.service.problems import Problem
 from counterfoil.service.state import State, state_of
 
@@ -26,8 +27,6 @@ R = TypeVar("R", bound=Callable[[State, str], Awaitable[BaseModel]])
 
 #: How to read a resource again, by kind: what a replay answers.
 READERS: dict[str, Reader] = {}
-
-_SCOPE = "x-counterfoil-scope"
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class ScopedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler FastAPI made, inside ours."""
         handler = super().get_route_handler()
-        scope: Scope = (self.openapi_extra or {})[_SCOPE]
+        scope: Scope = (self.openapi_extra or {})[SCOPE]
 
         async def guarded(request: Request) -> Response:
             caller: Caller = request.state.caller
@@ -82,9 +81,11 @@ def router(tag: str) -> Router:
 class Router(APIRouter):
     """An `APIRouter` whose routes say the scope that they need."""
 
-    def call(self, method: str, path: str, scope: Scope, **options: Any) -> Callable[[Any], Any]:
-        """Declare one call of the API."""
-        return self.api_route(path, methods=[method], openapi_extra={_SCOPE: scope}, **options)
+    def call(
+        self, method: str, path: str, scope: Scope, *, problems: Sequence[str] = (), **options: Any
+    ) -> Callable[[Any], Any]:
+        """Declare one call of the API, with the problems that are its own."""
+        return self.api_route(path, methods=[method], openapi_extra={SCOPE: scope, PROBLEMS: list(problems)}, **options)
 
 
 async def _once(

@@ -32,6 +32,16 @@ from counterfoil.service.state import State, state_of
 
 api = router("Checkouts")
 
+#: Why there is no price.
+PRICING = (
+    "product-unknown", "code-unknown", "currency-mismatch", "discount-exceeds-price", "amount-too-small",
+)  # fmt: skip
+#: Why a buyer is not let in.
+ADMISSION = (
+    "code-paused", "code-not-open", "code-ended", "code-not-for-product", "allocation-spent", "allocation-held",
+    "buyer-limit-reached",
+)  # fmt: skip
+
 
 class WhatIn(Body):
     """A product of ours, or a name, amount and currency of the caller's own; with a code, or at full price."""
@@ -81,7 +91,7 @@ async def found(state: State, id: UUID) -> Checkout:
     return sale
 
 
-@api.call("POST", "/quotes", "checkout")
+@api.call("POST", "/quotes", "checkout", problems=PRICING)
 async def quoted(request: Request, body: QuoteIn) -> QuoteOut:
     """What would be charged now. Holds nothing; full is an answer, not an error."""
     order = Order(
@@ -107,7 +117,15 @@ async def quoted(request: Request, body: QuoteIn) -> QuoteOut:
     )
 
 
-@api.call("POST", "/checkouts", "checkout", status_code=201, response_model=CheckoutOut)
+@api.call(
+    "POST",
+    "/checkouts",
+    "checkout",
+    status_code=201,
+    response_model=CheckoutOut,
+    responses={200: {"model": CheckoutOut, "description": "The buyer's own, which was open already"}},
+    problems=(*PRICING, *ADMISSION, "stripe-unavailable"),
+)
 async def opened(request: Request, body: CheckoutIn) -> Response:
     """
     Open a checkout: hold a place if there is a code, and make the payment page.
@@ -162,7 +180,7 @@ async def one(request: Request, id: str) -> CheckoutOut:
     return CheckoutOut.of(await found(state_of(request), in_path(id)))
 
 
-@api.call("POST", "/checkouts/{id}/refresh", "checkout", response_model=CheckoutOut)
+@api.call("POST", "/checkouts/{id}/refresh", "checkout", response_model=CheckoutOut, problems=("stripe-unavailable",))
 async def refreshed(request: Request, id: str) -> Response:
     """Ask Stripe about the session, settle, and answer the checkout: for return pages."""
     state = state_of(request)
@@ -170,7 +188,7 @@ async def refreshed(request: Request, id: str) -> Response:
     return answer(request, Resource("checkout", str(sale.id), CheckoutOut.of(sale)))
 
 
-@api.call("POST", "/checkouts/{id}/cancel", "checkout", response_model=CheckoutOut)
+@api.call("POST", "/checkouts/{id}/cancel", "checkout", response_model=CheckoutOut, problems=("stripe-unavailable",))
 async def cancelled(request: Request, id: str) -> Response:
     """End the session at Stripe and give the place back. Answers the checkout as it truly is: it may prove paid."""
     state = state_of(request)

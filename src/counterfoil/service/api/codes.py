@@ -119,7 +119,14 @@ async def shown(state: State, key: str) -> CodeOut:
     return CodeOut.of(await found(state, key))
 
 
-@api.call("POST", "/codes", "manage", status_code=201, response_model=CodeOut)
+@api.call(
+    "POST",
+    "/codes",
+    "manage",
+    problems=("already-exists", "code-unknown", "institution-unknown", "product-unknown"),
+    status_code=201,
+    response_model=CodeOut,
+)
 async def add(request: Request, body: CodeIn) -> Response:
     """Add a code."""
     state = state_of(request)
@@ -143,7 +150,7 @@ async def add(request: Request, body: CodeIn) -> Response:
     return answer(request, Resource("code", made.code, CodeOut.of(made), 201))
 
 
-@api.call("GET", "/codes", "read")
+@api.call("GET", "/codes", "read", problems=("institution-unknown",))
 async def listed(
     request: Request,
     institution: Annotated[Text | None, Query()] = None,
@@ -161,13 +168,13 @@ async def listed(
     )
 
 
-@api.call("GET", "/codes/{code}", "read")
+@api.call("GET", "/codes/{code}", "read", problems=("code-unknown",))
 async def one(request: Request, code: str) -> CodeOut:
     """One code, however it is typed."""
     return await shown(state_of(request), code)
 
 
-@api.call("PATCH", "/codes/{code}", "manage")
+@api.call("PATCH", "/codes/{code}", "manage", problems=("code-unknown", "product-unknown"))
 async def change(request: Request, code: str, body: CodeChange) -> CodeOut:
     """
     Change what a code grants, or pause it.
@@ -193,7 +200,7 @@ async def change(request: Request, code: str, body: CodeChange) -> CodeOut:
             return CodeOut.of(changed)
 
 
-@api.call("GET", "/codes/{code}/usage", "read")
+@api.call("GET", "/codes/{code}/usage", "read", problems=("code-unknown", "period-invalid"))
 async def usage(request: Request, code: str, period: str | None = None) -> UsageOut:
     """How full a code's allocation is: of the period that is now, or of another."""
     state = state_of(request)
@@ -203,7 +210,7 @@ async def usage(request: Request, code: str, period: str | None = None) -> Usage
     return UsageOut.of(await state.run(verbs.usage(code=code, period=period)))
 
 
-@api.call("GET", "/codes/{code}/allocations", "read")
+@api.call("GET", "/codes/{code}/allocations", "read", problems=("code-unknown",))
 async def allocations(
     request: Request,
     code: str,
@@ -221,7 +228,9 @@ async def allocations(
     )
 
 
-@api.call("PUT", "/codes/{code}/allocations/{period}", "manage")
+@api.call(
+    "PUT", "/codes/{code}/allocations/{period}", "manage", problems=("code-unknown", "period-invalid", "cap-below-used")
+)
 async def set_cap(request: Request, code: str, period: str, body: AllocationIn) -> UsageOut:
     """Set the cap of one period. Raised freely; below what is used only with *confirm*."""
     state = state_of(request)

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 
 from counterfoil import schema
 from counterfoil.service import auth
+from counterfoil.service.openapi import PROBLEMS
 from counterfoil.service.problems import Problem
 from counterfoil.service.state import state_of
 from counterfoil.statement import Sql, Statement
@@ -26,7 +27,7 @@ async def alive() -> dict[str, str]:
     return {"status": "alive"}
 
 
-@health.get("/readyz")
+@health.get("/readyz", responses={503: {"description": "Not ready, and what is behind"}})
 async def ready(request: Request) -> Response:
     """The database is reachable, and its schema is one this program runs on. Names what is behind."""
     try:
@@ -40,7 +41,7 @@ async def ready(request: Request) -> Response:
     return JSONResponse({"status": "not ready" if behind else "ready", "behind": behind}, 503 if behind else 200)
 
 
-@health.get("/metrics", response_class=PlainTextResponse)
+@health.get("/metrics", response_class=PlainTextResponse, openapi_extra={PROBLEMS: ["unauthorized"]})
 async def metrics(request: Request) -> Response:
     """Prometheus' text: from this machine, or with any key."""
     state = state_of(request)

@@ -34,7 +34,9 @@ async def shown(state: State, key: str) -> InstitutionOut:
         raise Problem("not-found", unknown.detail) from None
 
 
-@api.call("POST", "/institutions", "manage", status_code=201, response_model=InstitutionOut)
+@api.call(
+    "POST", "/institutions", "manage", problems=("already-exists",), status_code=201, response_model=InstitutionOut
+)
 async def add(request: Request, body: InstitutionIn) -> Response:
     """Add an institution."""
     slug = body.slug or catalogue.slug_of(body.name)

@@ -38,7 +38,14 @@ async def shown(state: State, key: str) -> ProductOut:
     return ProductOut.of(found[0])
 
 
-@api.call("POST", "/products", "manage", status_code=201, response_model=ProductOut)
+@api.call(
+    "POST",
+    "/products",
+    "manage",
+    problems=("already-exists", "amount-too-small"),
+    status_code=201,
+    response_model=ProductOut,
+)
 async def add(request: Request, body: ProductIn) -> Response:
     """Add a product. Its price is one that Stripe can charge."""
     pricing.apply(None, body.amount, body.currency)

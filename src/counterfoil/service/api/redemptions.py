@@ -41,7 +41,7 @@ async def shown(state: State, key: str) -> ReleasedOut:
     return ReleasedOut(**RedemptionOut.of(await found(state, UUID(key))).model_dump(), already_settled=True)
 
 
-@api.call("GET", "/redemptions", "read")
+@api.call("GET", "/redemptions", "read", problems=("institution-unknown",))
 async def listed(
     request: Request,
     code: Annotated[Text | None, Query()] = None,
@@ -70,7 +70,14 @@ async def listed(
     )
 
 
-@api.call("GET", "/redemptions.csv", "read", response_class=Response)
+@api.call(
+    "GET",
+    "/redemptions.csv",
+    "read",
+    response_class=Response,
+    problems=("institution-unknown",),
+    responses={200: {"description": "A line for each", "content": {"text/csv": {}}}},
+)
 async def table(
     request: Request,
     code: Annotated[Text | None, Query()] = None,
@@ -110,7 +117,7 @@ async def one(request: Request, id: str) -> RedemptionOut:
     return RedemptionOut.of(await found(state_of(request), in_path(id)))
 
 
-@api.call("POST", "/redemptions/{id}/release", "manage", response_model=ReleasedOut)
+@api.call("POST", "/redemptions/{id}/release", "manage", response_model=ReleasedOut, problems=("stripe-unavailable",))
 async def released(request: Request, id: str) -> Response:
     """Give a place back by hand and end its session at Stripe. A completed one stays: a sale cannot be un-sold."""
     state = state_of(request)

@@ -11,6 +11,14 @@ from counterfoil.service.problems import KINDS
 
 reference = APIRouter(include_in_schema=False)
 
+#: Problems that any call can meet: listed once, below all calls.
+_ANYWHERE = frozenset(
+    """
+    bad-request busy forbidden idempotency-in-progress idempotency-mismatch internal invalid-request not-found too-large
+    unauthorized unsupported-media-type
+    """.split()
+)
+
 
 @reference.get("/problems/{code}")
 async def problem(request: Request, code: str) -> Response:
@@ -34,7 +42,21 @@ async def calls(request: Request) -> Response:
                     "method": method.upper(),
                     "path": path,
                     "scope": call.get("x-counterfoil-scope"),
-                    "says": call.get("description") or call.get("summary", ""),
+                    "says": call["summary"],
+                    "more": call.get("description", ""),
+                    "problems": sorted(
+                        {
+                            code
+                            for answer in call["responses"].values()
+                            for code in answer.get("content", {})
+                            .get("application/problem+json", {})
+                            .get("schema", {})
+                            .get("properties", {})
+                            .get("code", {})
+                            .get("enum", ())
+                        }
+                        - _ANYWHERE
+                    ),
                     "query": [one for one in call.get("parameters", []) if one["in"] == "query"],
                     "fields": _fields(schemas.get(body.get("$ref", "").rpartition("/")[2], {})),
                 }
