@@ -340,5 +340,6 @@ class TestTheDocument:
         page = anybody.get("/docs")
         assert page.status_code == 200
         assert "/v1/checkouts" in page.text
+        assert "<em>cap</em> is the default" in page.text
         assert 'src="http' not in page.text
         assert 'href="http' not in page.text.replace('href="https://www.rfc-editor.org', "")

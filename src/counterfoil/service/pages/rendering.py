@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -10,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from babel.numbers import format_currency
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -41,7 +43,14 @@ def clock_time(moment: datetime, zone: str) -> str:
     return f"{local:%H:%M}" if local.date() == today else f"{local:%H:%M on %-d %B}"
 
 
-_environment.filters.update(time_in=clock_time)
+def prose(text: str) -> Markup:
+    """A docstring's paragraph: its *emphasis* and `code`, and nothing else of Markdown."""
+    safe = str(escape(text))
+    safe = re.sub(r"`+([^`]+)`+", r"<code>\1</code>", safe)
+    return Markup(re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", safe))  # noqa: S704 (escaped above)
+
+
+_environment.filters.update(time_in=clock_time, prose=prose)
 _environment.globals.update(money=money)
 
 
