@@ -171,6 +171,12 @@ class TestDoctor:
         assert not finding["fine"]
         assert "STRIPE_API_BASE" in finding["mend"]
 
+    def test_the_database_is_down(self, doctor: Callable[..., Any]) -> None:
+        """What can be looked at all the same is looked at."""
+        found = doctor(1, COUNTERFOIL_DATABASE_URL="postgresql://nobody@127.0.0.1:9/none")
+        assert "COUNTERFOIL_DATABASE_URL" in found["PostgreSQL"]["mend"]
+        assert found["Stripe"]["fine"]
+
     def test_no_schema(self, doctor: Callable[..., Any], scratch_database: str) -> None:
         assert "migrate" in doctor(1, COUNTERFOIL_DATABASE_URL=scratch_database)["schema"]["mend"]
 

@@ -75,7 +75,13 @@ def _findings(settings: Settings) -> Iterator[Finding]:
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
-    with psycopg.connect(settings.database_url, autocommit=True) as connection:
+    try:
+        opened = psycopg.connect(settings.database_url, autocommit=True, connect_timeout=10)
+    except psycopg.OperationalError as error:
+        said = " ".join(str(error).split())
+        yield Finding("PostgreSQL", f"cannot be reached: {said}", fine=False, mend="check COUNTERFOIL_DATABASE_URL")
+        return
+    with opened as connection:
         number = connection.info.server_version
         yield Finding(
             "PostgreSQL", f"{number // 10000}.{number % 10000}", number >= 150000, "use PostgreSQL 15 or later"

