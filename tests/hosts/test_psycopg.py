@@ -140,7 +140,7 @@ class TestAsync:
 
     async def test_a_call_has_its_budget(self, till: Async, host: Psycopg, simulator: Running) -> None:
         """Stripe answers a byte at a time: no read runs into its own time-out, and the call ends all the same."""
-        simulator.fail_next(Fault("slow", "POST", "/v1/checkout/sessions", seconds=20))
+        simulator.fail_next(Fault("drip", "POST", "/v1/checkout/sessions", seconds=6))
         with pytest.raises(errors.StripeUnavailable) as refused:
             await till.open("a")
         assert refused.value.fields["stripe_code"] is None

@@ -9,15 +9,26 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from tests.conftest import Clock
 from tests.support.places import Verbs, code, lapse
 
 from counterfoil import catalogue, checkout, errors, verbs
 from counterfoil.calls import CreateSession, ExpireSession, Pause, StripeCall
 from counterfoil.clocks import Clocks
 from counterfoil.hosts.psycopg import Psycopg
-from counterfoil.model import Checkout, CheckoutStatus, Order, RedemptionStatus, ReleaseReason, Session, Shop
+from counterfoil.model import (
+    Checkout,
+    CheckoutStatus,
+    Order,
+    RedemptionStatus,
+    ReleaseReason,
+    Session,
+    Shop,
+    StripeEvent,
+)
 from counterfoil.pricing import PercentOff
 from counterfoil.procedure import Procedure, drive
+from counterfoil.settlement import settle_event
 from counterfoil.simulator import Fault, Running
 from counterfoil.statement import Statement
 from counterfoil.stripe.drivers import SyncStripe
@@ -529,3 +540,35 @@ def test_a_hold_that_lapsed_between_reserve_and_attach_gets_no_page(
         while True:
             step = procedure.send(till.perform(step))
     assert till.do.recount() == []
+
+
+def test_at_full_price_paid_twice_is_paid_once(till: Till, simulator: Running) -> None:
+    """Asked about again, it says the same to the microsecond, and unlocks once."""
+    sale = till.open("a", code=None).checkout
+    simulator.pay(str(sale.session_id))
+    first = till.run(checkout.refresh(sale, till.shop))
+    assert first.status is CheckoutStatus.PAID
+    assert till.run(checkout.refresh(first, till.shop)) == first
+    assert len(till.host.run(catalogue.entitlements(buyer="a"))) == 1
+
+
+def test_at_full_price_what_ended_stays_ended(till: Till, simulator: Running, clock: Clock) -> None:
+    """A bank debit that failed: a late 'completed', which still says unpaid, revives nothing. Money would."""
+    sale = till.open("a", code=None).checkout
+    id = str(sale.session_id)
+    simulator.pay_delayed(id, "failed")
+    assert till.run(checkout.refresh(sale, till.shop)).status is CheckoutStatus.PENDING
+    clock.advance(days=5)
+
+    def hear(type: str) -> str:
+        event = StripeEvent(id=f"evt_{type}", type=f"checkout.session.{type}", object_id=id, livemode=False)
+        outcome: str = till.run(settle_event(event, till.shop)).outcome
+        return outcome
+
+    assert hear("async_payment_failed") == "released"
+    assert till.read(sale).status is CheckoutStatus.FAILED
+    assert hear("completed") == "already_settled"
+    assert till.read(sale).status is CheckoutStatus.FAILED
+    simulator.call(lambda: simulator.account.engine.sessions[id].update(payment_status="paid"))
+    assert hear("async_payment_succeeded") == "completed"
+    assert till.read(sale).status is CheckoutStatus.PAID

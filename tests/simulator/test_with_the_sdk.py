@@ -1,5 +1,6 @@
 """The simulator, called by the real SDK: what Stripe's would answer, and nothing that Stripe's would not."""
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -308,6 +309,17 @@ class TestFaults:
         again = create(quick, "key-1")
         assert len(sim.sessions()) == 1
         assert again.status == "open"
+
+    def test_an_answer_that_drips(self, sim: Running) -> None:
+        """Half a second a read, and the whole takes one: the SDK's time-outs are between two bytes, not of the whole."""
+        quick = stripe.StripeClient(
+            "sk_test_x", base_addresses={"api": sim.base_url}, max_network_retries=0,
+            http_client=stripe.RequestsClient(timeout=0.5),
+        )  # fmt: skip
+        sim.fail_next(Fault("drip", seconds=1.0))
+        began = time.monotonic()
+        assert create(quick).status == "open"
+        assert time.monotonic() - began > 0.9
 
     def test_the_nth_call(self, sdk: stripe.StripeClient, sim: Running) -> None:
         sim.fail_next(Fault("refuse", "GET", "*", times=2))

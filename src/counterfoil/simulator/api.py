@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import UTC, datetime
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from counterfoil.simulator import forms, objects
@@ -59,6 +59,7 @@ async def serve(scope: Scope, receive: Receive, send: Send) -> None:
     account: Account = scope["app"].state.account
     call = Call(request, await request.body())
     fault = account.faults.take(call.method, call.path)
+    answer: Response
     if fault and fault.kind == "lost_before":
         await _given_up(receive)
         return
@@ -76,6 +77,8 @@ async def serve(scope: Scope, receive: Receive, send: Send) -> None:
     if fault and fault.kind == "lost_after":
         await _given_up(receive)
         return
+    if fault and fault.kind == "drip":
+        answer = StreamingResponse(_dripping(bytes(answer.body), fault.seconds), answer.status_code, answer.headers)
     await answer(scope, receive, send)
 
 
@@ -118,6 +121,12 @@ async def _given_up(receive: Receive) -> None:
     """Answer nothing, until the caller has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def _dripping(body: bytes, seconds: float) -> AsyncIterator[bytes]:
+    for byte in body:
+        await asyncio.sleep(seconds / len(body))
+        yield bytes([byte])
 
 
 async def _cut(send: Send) -> None:

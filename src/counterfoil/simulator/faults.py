@@ -12,7 +12,8 @@ from typing import Any, Literal
 #: - error_after: the answer is a 500, and it is kept under the key
 #: - reset: the connection is cut
 #: - slow: *seconds* of real time before it is done; the key is in use meanwhile
-Kind = Literal["refuse", "lost_before", "lost_after", "error_after", "reset", "slow"]
+#: - drip: done, and the answer takes *seconds*, a byte at a time: no time-out between two bytes ever runs out
+Kind = Literal["refuse", "lost_before", "lost_after", "error_after", "reset", "slow", "drip"]
 
 
 @dataclass

@@ -35,14 +35,13 @@ BEGIN
     END IF;
     outcome := CASE
         WHEN claim.status NOT IN ('reserved', 'pending') THEN 'already_settled'
+        -- By hand: the caller has ended whatever session it has.
+        WHEN release.session_id IS NULL AND release.attempt IS NULL THEN 'released'
         WHEN release.session_id = claim.session_id THEN 'released'
-        -- guard: a-superseded-session-releases-nothing
-        WHEN release.session_id <> claim.session_id THEN 'not_this_session'
-        -- guard: only-an-attempt-without-a-session-failed
-        WHEN claim.session_id IS NOT NULL AND release.attempt IS NOT NULL THEN 'not_this_session'
+        -- guard: what-has-a-session-is-released-by-it-alone
+        WHEN claim.session_id IS NOT NULL THEN 'not_this_session'
         -- guard: only-its-own-attempt-failed
-        WHEN release.attempt <> claim.attempt THEN 'not_this_session'
-        WHEN release.session_id IS NOT NULL AND release.attempt IS NULL THEN 'not_this_session'
+        WHEN release.attempt IS DISTINCT FROM claim.attempt THEN 'not_this_session'
         ELSE 'released'
     END;
     IF outcome = 'released' THEN
