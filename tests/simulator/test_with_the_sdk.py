@@ -311,7 +311,7 @@ class TestFaults:
         assert again.status == "open"
 
     def test_an_answer_that_drips(self, sim: Running) -> None:
-        """Half a second a read, and the whole takes one: the SDK's time-outs are between two bytes, not of the whole."""
+        """Half a second a read, and the whole takes one: the SDK counts between two bytes, and not the whole."""
         quick = stripe.StripeClient(
             "sk_test_x", base_addresses={"api": sim.base_url}, max_network_retries=0,
             http_client=stripe.RequestsClient(timeout=0.5),
