@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,15 +16,19 @@ CEILING = 24 * 60 * 60
 KNOWN = frozenset(
     """
     adaptive_pricing after_expiration allow_promotion_codes allowed_payment_method_types cancel_url client_reference_id
-    currency customer_creation customer_email expand expires_at line_items locale metadata mode payment_intent_data
-    payment_method_collection payment_method_options submit_type success_url ui_mode
+    currency customer customer_creation customer_email discounts expand expires_at line_items locale metadata mode
+    payment_intent_data payment_method_collection payment_method_options submit_type success_url ui_mode
     """.split()
 )
 
 
-def check(given: dict[str, Any], now: int, floor: int) -> dict[str, Any]:
+#: What one discount takes off a subtotal of a currency; the object's ``discounts``.
+Reduction = Callable[[int, str], tuple[int, list[Any]]]
+
+
+def check(given: dict[str, Any], now: int, floor: int, reduce: Reduction) -> dict[str, Any]:
     """
-    Check the parameters of a create call, and work out the amounts: subtotal, total and currency, in minor units.
+    Check the parameters of a create call, and work out the amounts: subtotal, discount, total, in minor units.
 
     Raises:
         ApiError: In Stripe's words.
@@ -48,16 +53,18 @@ def check(given: dict[str, Any], now: int, floor: int) -> dict[str, Any]:
     for name in ("success_url", "cancel_url"):
         if given.get(name) and urlsplit(given[name]).scheme not in ("http", "https"):
             raise ApiError(400, "Not a valid URL", code="url_invalid", param=name)
+    if "customer" in given and "customer_email" in given:
+        raise exclusive("customer", "customer_email")
     if given.get("customer_email") and "@" not in given["customer_email"]:
         raise ApiError(
             400, f"Invalid email address: {given['customer_email']}", code="email_invalid", param="customer_email"
         )
     if len(given.get("client_reference_id", "")) > 200:
         raise ApiError(400, "Invalid string: must be at most 200 characters", param="client_reference_id")
-    _check_metadata("metadata", given.get("metadata"))
+    check_metadata("metadata", given.get("metadata"))
     if "payment_intent_data" in given:
-        _check_metadata("payment_intent_data[metadata]", given["payment_intent_data"].get("metadata"))
-    amounts = _amounts(given)
+        check_metadata("payment_intent_data[metadata]", given["payment_intent_data"].get("metadata"))
+    amounts = _amounts(given, reduce)
     if "expires_at" in given:
         _check_expiry(given["expires_at"], now, floor)
     return amounts
@@ -80,8 +87,14 @@ def _check_expiry(text: str, now: int, floor: int) -> None:
         )
 
 
-def _check_metadata(name: str, metadata: Any) -> None:
-    if metadata is None:
+def check_metadata(name: str, metadata: Any) -> None:
+    """
+    Stripe's bounds: 50 keys of 40 characters, values of 500.
+
+    Raises:
+        ApiError: They are passed.
+    """
+    if metadata is None or metadata == "":
         return
     if not isinstance(metadata, dict):
         raise ApiError(400, f"Invalid object: {name}", param=name)
@@ -92,7 +105,7 @@ def _check_metadata(name: str, metadata: Any) -> None:
             raise ApiError(400, "Metadata keys may have 40 characters and values 500.", param=f"{name}[{key}]")
 
 
-def _amounts(given: dict[str, Any]) -> dict[str, Any]:
+def _amounts(given: dict[str, Any], reduce: Reduction) -> dict[str, Any]:
     items = given.get("line_items")
     if not items:
         raise missing_parameter("line_items")
@@ -120,6 +133,9 @@ def _amounts(given: dict[str, Any]) -> dict[str, Any]:
     if len(currencies) != 1:
         raise ApiError(400, "All line items must have the same currency.", param="line_items")
     currency = currencies.pop()
+    subtotal = total
+    off, discounts = reduce(subtotal, currency)
+    total -= off
     least = money.MINIMUMS.get(currency, 1)
     if 0 < total < least:
         raise ApiError(
@@ -133,4 +149,4 @@ def _amounts(given: dict[str, Any]) -> dict[str, Any]:
             f"The Checkout Session's total amount must be no more than {money.written(money.MAXIMUM, currency)}.",
             code="amount_too_large",
         )
-    return {"subtotal": total, "total": total, "currency": currency}
+    return {"subtotal": subtotal, "discount": off, "total": total, "currency": currency, "discounts": discounts}

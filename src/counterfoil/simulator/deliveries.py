@@ -45,6 +45,8 @@ class Endpoint:
     enabled_events: list[str]
     shape: Literal["snapshot", "thin"] = "snapshot"
     api_version: str = objects.API_VERSION
+    description: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
     created: int = 0
     enabled: bool = True
 
@@ -60,10 +62,10 @@ class Endpoint:
             "api_version": self.api_version,
             "application": None,
             "created": self.created,
-            "description": None,
+            "description": self.description,
             "enabled_events": self.enabled_events,
             "livemode": False,
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "enabled" if self.enabled else "disabled",
             "url": self.url,
         }

@@ -10,8 +10,8 @@ API_VERSION = "2026-10-28.endive"
 Document = dict[str, Any]
 
 _SESSION_NULLS = (
-    "after_expiration allow_promotion_codes billing_address_collection branding_settings client_secret consent "
-    "consent_collection currency_conversion customer customer_account customer_details "
+    "after_expiration billing_address_collection branding_settings client_secret consent "
+    "consent_collection currency_conversion customer_account customer_details "
     "excluded_payment_method_types integration_identifier invoice locale name_collection origin_context payment_intent "
     "payment_link payment_method_configuration_details permissions presentment_details recovered_from "
     "redirect_on_completion return_url saved_payment_method_options setup_intent shipping_address_collection "
@@ -29,7 +29,7 @@ _INTENT_NULLS = (
 _CHARGE_NULLS = (
     "application application_fee application_fee_amount authorization_code balance_transaction customer description "
     "failure_balance_transaction failure_code failure_message level3 on_behalf_of payment_method "
-    "presentment_details radar_options receipt_email receipt_number receipt_url refunds review shipping source "
+    "presentment_details radar_options receipt_email receipt_number receipt_url review shipping source "
     "source_transfer statement_descriptor statement_descriptor_suffix transfer transfer_data transfer_group"
 ).split()
 
@@ -63,9 +63,11 @@ def session(given: Document, *, id: str, url: str, created: int, expires_at: int
             "submit": None,
             "terms_of_service_acceptance": None,
         },
+        allow_promotion_codes=_flag(given.get("allow_promotion_codes")),
+        customer=given.get("customer"),
         customer_creation=given.get("customer_creation", "if_required"),
         customer_email=given.get("customer_email"),
-        discounts=[],
+        discounts=amounts["discounts"],
         expires_at=expires_at,
         invoice_creation={
             "enabled": False,
@@ -92,14 +94,18 @@ def session(given: Document, *, id: str, url: str, created: int, expires_at: int
         shipping_options=[],
         status="open",
         success_url=given.get("success_url"),
-        total_details={"amount_discount": 0, "amount_shipping": 0, "amount_tax": 0},
+        total_details={"amount_discount": amounts["discount"], "amount_shipping": 0, "amount_tax": 0},
         ui_mode="hosted_page",
         url=url,
     )
     return document
 
 
-def line_item(given: Document) -> Document:
+def _flag(text: str | None) -> bool | None:
+    return None if text is None else text == "true"
+
+
+def line_item(given: Document, created: int) -> Document:
     """One line of a session, as it is shown under ``line_items``."""
     price = given["price_data"]
     quantity = int(given.get("quantity", "1"))
@@ -121,10 +127,18 @@ def line_item(given: Document) -> Document:
             "object": "price",
             "active": False,
             "billing_scheme": "per_unit",
+            "created": created,
             "currency": price["currency"],
+            "custom_unit_amount": None,
             "livemode": False,
+            "lookup_key": None,
             "metadata": {},
+            "nickname": None,
             "product": new_id("prod", 14),
+            "recurring": None,
+            "tax_behavior": "unspecified",
+            "tiers_mode": None,
+            "transform_quantity": None,
             "type": "one_time",
             "unit_amount": int(price["unit_amount"]),
             "unit_amount_decimal": price["unit_amount"],
@@ -209,7 +223,14 @@ def event(
 def thin(of: Document, created: str) -> Document:
     """The thin notification of a snapshot event."""
     about = of["data"]["object"]
-    kinds = {"checkout.session": "checkout/sessions", "payment_intent": "payment_intents", "charge": "charges"}
+    kinds = {
+        "checkout.session": "checkout/sessions",
+        "payment_intent": "payment_intents",
+        "charge": "charges",
+        "refund": "refunds",
+        "dispute": "disputes",
+        "customer": "customers",
+    }
     return {
         "id": of["id"],
         "object": "v2.core.event",
@@ -229,3 +250,138 @@ def thin(of: Document, created: str) -> Document:
 def shown(document: Document) -> Document:
     """What leaves: without the keys that are ours alone."""
     return {key: value for key, value in document.items() if not key.startswith("_")}
+
+
+_REFUND_NULLS = (
+    "balance_transaction customer customer_account description destination_details failure_balance_transaction "
+    "failure_reason instructions_email next_action payment_method pending_reason presentment_details receipt_number "
+    "source_transfer_reversal transfer_reversal"
+).split()
+
+
+def refund(of: Document, amount: int, reason: str | None, metadata: Document, created: int, status: str) -> Document:
+    """Money given back, of a charge."""
+    document: Document = dict.fromkeys(_REFUND_NULLS)
+    document.update(
+        id=new_id("re"),
+        object="refund",
+        amount=amount,
+        charge=of["id"],
+        created=created,
+        currency=of["currency"],
+        customer=of["customer"],
+        metadata=metadata,
+        payment_intent=of["payment_intent"],
+        pending_reason="processing" if status == "pending" else None,
+        reason=reason,
+        status=status,
+    )
+    return document
+
+
+_EVIDENCE = (
+    "access_activity_log billing_address cancellation_policy cancellation_policy_disclosure cancellation_rebuttal "
+    "customer_communication customer_email_address customer_name customer_purchase_ip customer_signature "
+    "duplicate_charge_documentation duplicate_charge_explanation duplicate_charge_id product_description receipt "
+    "refund_policy refund_policy_disclosure refund_refusal_explanation service_date service_documentation "
+    "shipping_address shipping_carrier shipping_date shipping_documentation shipping_tracking_number "
+    "uncategorized_file uncategorized_text"
+).split()
+
+
+def dispute(of: Document, created: int) -> Document:
+    """A charge that its holder does not own up to."""
+    return {
+        "id": new_id("du"),
+        "object": "dispute",
+        "amount": of["amount"],
+        "balance_transactions": [],
+        "charge": of["id"],
+        "created": created,
+        "currency": of["currency"],
+        "enhanced_eligibility_types": [],
+        "evidence": {**dict.fromkeys(_EVIDENCE), "enhanced_evidence": {}},
+        "evidence_details": {
+            "due_by": created + 7 * 24 * 60 * 60,
+            "enhanced_eligibility": {},
+            "has_evidence": False,
+            "past_due": False,
+            "submission_count": 0,
+            "submission_method": None,
+        },
+        "intended_submission_method": None,
+        "is_charge_refundable": False,
+        "livemode": False,
+        "metadata": {},
+        "network_reason_code": "10.4",
+        "payment_intent": of["payment_intent"],
+        "payment_method_details": {
+            "card": {"brand": "visa", "case_type": "chargeback", "network_reason_code": "10.4"},
+            "type": "card",
+        },
+        "reason": "fraudulent",
+        "status": "needs_response",
+    }
+
+
+def coupon(*, id: str, created: int, **given: Any) -> Document:
+    """A coupon."""
+    return {
+        "id": id,
+        "object": "coupon",
+        "created": created,
+        "duration_in_months": None,
+        "livemode": False,
+        "times_redeemed": 0,
+        "valid": True,
+        **given,
+    }
+
+
+def promotion_code(*, code: str, coupon: str, created: int, **given: Any) -> Document:
+    """A code that customers type for a coupon."""
+    return {
+        "id": new_id("promo"),
+        "object": "promotion_code",
+        "code": code,
+        "created": created,
+        "customer_account": None,
+        "livemode": False,
+        "promotion": {"type": "coupon", "coupon": coupon},
+        "restrictions": {"first_time_transaction": False, "minimum_amount": None, "minimum_amount_currency": None},
+        "times_redeemed": 0,
+        **given,
+    }
+
+
+def customer(given: Document, metadata: Document, created: int) -> Document:
+    """A customer."""
+    return {
+        "id": new_id("cus", 14),
+        "object": "customer",
+        "address": None,
+        "balance": 0,
+        "business_name": None,
+        "created": created,
+        "currency": None,
+        "customer_account": None,
+        "default_source": None,
+        "delinquent": False,
+        "description": given.get("description"),
+        "discount": None,
+        "email": given.get("email"),
+        "individual_name": None,
+        "invoice_prefix": "SIM",
+        "invoice_settings": {
+            "custom_fields": None, "default_payment_method": None, "footer": None, "rendering_options": None,
+        },
+        "livemode": False,
+        "metadata": metadata,
+        "name": given.get("name"),
+        "next_invoice_sequence": 1,
+        "phone": given.get("phone"),
+        "preferred_locales": [],
+        "shipping": None,
+        "tax_exempt": "none",
+        "test_clock": None,
+    }  # fmt: skip

@@ -135,7 +135,10 @@ class Running:
 
     def _forget(self) -> None:
         engine, deliveries = self.account.engine, self.account.deliveries
-        for store in (engine.sessions, engine.intents, engine.charges, engine.events, deliveries.endpoints):
+        for store in (
+            engine.sessions, engine.intents, engine.charges, engine.refunds, engine.disputes, engine.coupons,
+            engine.promotion_codes, engine.customers, engine.events, deliveries.endpoints,
+        ):  # fmt: skip
             store.clear()
         engine.forget_due()
         deliveries.log.clear()

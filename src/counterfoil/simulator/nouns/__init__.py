@@ -1,0 +1,1 @@
+"""What the API answers: one file per noun, each with its routes."""

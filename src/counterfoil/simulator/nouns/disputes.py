@@ -1,0 +1,88 @@
+"""Disputes: opened by the card that was paid with, and won or lost by the evidence that is sent."""
+
+from __future__ import annotations
+
+from counterfoil.simulator import objects
+from counterfoil.simulator.account import Account
+from counterfoil.simulator.calls import Call, Routes, created_in, page
+from counterfoil.simulator.engine import Cause, Engine
+from counterfoil.simulator.objects import Document
+from counterfoil.simulator.refusals import ApiError, missing
+
+#: Stripe's test evidence (docs.stripe.com/testing, disputes).
+WINNING, LOSING = "winning_evidence", "losing_evidence"
+
+
+def close(engine: Engine, dispute: Document, status: str, cause: Cause) -> Document:
+    """
+    The bank has decided: ``won`` or ``lost``.
+
+    Raises:
+        ApiError: It was decided before.
+    """
+    if dispute["status"] in ("won", "lost"):
+        raise ApiError(400, f"This dispute is already closed with the status {dispute['status']}.")
+    dispute["status"] = status
+    if status == "won":
+        engine.happened("charge.dispute.funds_reinstated", dispute, cause)
+        engine.charges[dispute["charge"]]["disputed"] = False
+    engine.happened("charge.dispute.closed", dispute, cause)
+    return dispute
+
+
+def retrieve(account: Account, call: Call) -> Document:
+    """One dispute."""
+    call.expand()
+    call.nothing_else()
+    return objects.shown(_known(account, call))
+
+
+def update(account: Account, call: Call) -> Document:
+    """Send evidence: Stripe's two test texts decide it."""
+    dispute = _known(account, call)
+    evidence = call.given.pop("evidence", {})
+    submit = call.given.pop("submit", "true")
+    metadata = call.given.pop("metadata", None)
+    call.nothing_else()
+    if isinstance(metadata, dict):
+        dispute["metadata"] |= metadata
+    text = evidence.get("uncategorized_text", "") if isinstance(evidence, dict) else ""
+    if text and submit == "true":
+        dispute["status"] = "under_review"
+        account.engine.happened("charge.dispute.updated", dispute, Cause(call.request_id, call.key))
+        if text in (WINNING, LOSING):
+            decided = "won" if text == WINNING else "lost"
+            close(account.engine, dispute, decided, Cause(call.request_id, call.key))
+    return objects.shown(dispute)
+
+
+def give_up(account: Account, call: Call) -> Document:
+    """Close it: lost."""
+    call.nothing_else()
+    return objects.shown(close(account.engine, _known(account, call), "lost", Cause(call.request_id, call.key)))
+
+
+def listed(account: Account, call: Call) -> Document:
+    """Disputes, newest first."""
+    wanted = {name: call.given.pop(name) for name in ("charge", "payment_intent") if name in call.given}
+    created = created_in(call)
+    fitting = (
+        one
+        for one in reversed(account.engine.disputes.values())
+        if all(one[name] == value for name, value in wanted.items()) and created(one["created"])
+    )
+    return page(call, fitting, "/v1/disputes")
+
+
+def _known(account: Account, call: Call) -> Document:
+    if call.id not in account.engine.disputes:
+        raise missing("dispute", call.id, "dispute")
+    return account.engine.disputes[call.id]
+
+
+ROUTES: Routes = [
+    ("GET", "/v1/disputes", listed),
+    ("GET", "/v1/disputes/{id}", retrieve),
+    ("POST", "/v1/disputes/{id}", update),
+    ("POST", "/v1/disputes/{id}/close", give_up),
+]
