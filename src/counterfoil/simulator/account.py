@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -15,20 +16,37 @@ from counterfoil.simulator.idempotency import Keys
 
 
 class Account:
-    """Everything behind the simulator's API, page and controls. Lives in one event loop."""
+    """
+    Everything behind the simulator's API, page and controls. Lives in one event loop.
+
+    Attributes:
+        rate_limit: How many calls of one kind a second may see; None for any number. Stripe's is 25
+            (docs.stripe.com/rate-limits, each endpoint).
+    """
 
     def __init__(
         self,
         engine: Engine,
         retries: tuple[int, ...] = SANDBOX,
         on_move: Callable[[timedelta], None] | None = None,
+        rate_limit: int | None = None,
     ) -> None:
+        self.rate_limit = rate_limit
+        self._seen: tuple[int, Counter[str]] = (0, Counter())
         self.engine = engine
         self.keys = Keys(engine.clock)
         self.faults = Faults()
         self.deliveries = Deliveries(engine, retries)
         self._moved = asyncio.Event()
         self._on_move = on_move
+
+    def over_rate(self, call: str) -> bool:
+        """Count a call; whether it is one too many of its kind in this second."""
+        second = self.engine.clock.stamp()
+        if self._seen[0] != second:
+            self._seen = (second, Counter())
+        self._seen[1][call] += 1
+        return self.rate_limit is not None and self._seen[1][call] > self.rate_limit
 
     async def advance(self, by: timedelta) -> None:
         """

@@ -39,10 +39,13 @@ async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         return
     try:
         _authenticate(call)
+        kind, handler = _route(call)
+        if account.over_rate(kind):
+            raise _RATE_LIMITED
         if fault and fault.kind == "refuse":
             answer = _answer(call, fault.status, json.dumps(fault.body()).encode(), fault.headers)
         else:
-            answer = await _once(account, call, fault)
+            answer = await _once(account, call, handler, fault)
     except ApiError as error:
         answer = _answer(call, error.status, json.dumps(error.body).encode(), error.headers)
     if fault and fault.kind == "lost_after":
@@ -53,9 +56,9 @@ async def serve(scope: Scope, receive: Receive, send: Send) -> None:
     await answer(scope, receive, send)
 
 
-async def _once(account: Account, call: Call, fault: Fault | None) -> Response:
+async def _once(account: Account, call: Call, handler: Handler, fault: Fault | None) -> Response:
     if call.key is None:
-        return await _executed(account, call, fault)
+        return await _executed(account, call, handler, fault)
     stored = account.keys.begin(call.key, call.fingerprint, call.request_id)
     if stored is not None:
         return _answer(
@@ -65,7 +68,7 @@ async def _once(account: Account, call: Call, fault: Fault | None) -> Response:
             {"Idempotent-Replayed": "true", "Original-Request": stored.request_id},
         )
     try:
-        answer = await _executed(account, call, fault)
+        answer = await _executed(account, call, handler, fault)
     except ApiError as error:
         if error.validation:
             account.keys.forget(call.key)
@@ -79,10 +82,10 @@ async def _once(account: Account, call: Call, fault: Fault | None) -> Response:
     return answer
 
 
-async def _executed(account: Account, call: Call, fault: Fault | None) -> Response:
+async def _executed(account: Account, call: Call, handler: Handler, fault: Fault | None) -> Response:
     if fault and fault.kind == "slow":
         await asyncio.sleep(fault.seconds)
-    found = _route(call)(account, call)
+    found = handler(account, call)
     if fault and fault.kind == "error_after":
         return _answer(call, 500, json.dumps(fault.body()).encode(), fault.headers)
     return _answer(call, 200, json.dumps(found, separators=(",", ":")).encode())
@@ -126,23 +129,31 @@ def _answer(call: Call, status: int, body: bytes, headers: dict[str, str] | None
     return Answer(body, status, sent)
 
 
-def _table() -> list[tuple[str, re.Pattern[str], Handler]]:
-    routes = (
-        sessions.ROUTES + payments.ROUTES + refunds.ROUTES + disputes.ROUTES + discounts.ROUTES + customers.ROUTES
-        + events.ROUTES + endpoints.ROUTES
-    )  # fmt: skip
+_RATE_LIMITED = ApiError(
+    429,
+    "Request rate limit exceeded. Learn more about rate limits here https://docs.stripe.com/rate-limits.",
+    code="rate_limit",
+    headers={"Stripe-Rate-Limited-Reason": "endpoint-rate"},
+)
+
+
+def _table() -> list[tuple[str, str, re.Pattern[str], Handler]]:
+    nouns = (sessions, payments, refunds, disputes, discounts, customers, events, endpoints)
     return [
-        (method, re.compile(path.replace("{id}", "(?P<id>[^/]+)") + "/?"), handler) for method, path, handler in routes
+        (f"{method} {path}", method, re.compile(path.replace("{id}", "(?P<id>[^/]+)") + "/?"), handler)
+        for noun in nouns
+        for method, path, handler in noun.ROUTES
     ]
 
 
 _TABLE = _table()
 
 
-def _route(call: Call) -> Handler:
-    for method, path, handler in _TABLE:
+def _route(call: Call) -> tuple[str, Handler]:
+    """What kind of call it is, and who answers it."""
+    for kind, method, path, handler in _TABLE:
         found = path.fullmatch(call.path) if method == call.method else None
         if found:
             call.id = found.groupdict().get("id", "")
-            return handler
+            return kind, handler
     raise ApiError(404, f"Unrecognized request URL ({call.method}: {call.path}).")

@@ -33,6 +33,7 @@ def create_app(
     webhook_url: str | None = None,
     webhook_secret: str | None = None,
     on_move: Callable[[timedelta], None] | None = None,
+    rate_limit: int | None = None,
 ) -> Starlette:
     """
     The application, with an account of its own that is in memory only.
@@ -44,13 +45,14 @@ def create_app(
         retries: Seconds to each next attempt of a delivery.
         webhook_url: Where to send all events.
         webhook_secret: The secret to sign them with; made up if it is missing.
+        rate_limit: How many calls of one kind a second may see; Stripe's is 25.
         on_move: Told how far the clock will be ahead, before it is moved: so that another clock can go along.
     """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         engine = Engine(base_url.rstrip("/"), Clock(skew), floor=int(floor.total_seconds()))
-        account = Account(engine, retries, on_move)
+        account = Account(engine, retries, on_move, rate_limit)
         if webhook_url:
             account.add_endpoint(webhook_url, webhook_secret)
         app.state.account = account

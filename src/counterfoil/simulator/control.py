@@ -16,8 +16,10 @@ from starlette.routing import Route
 
 from counterfoil.simulator import objects
 from counterfoil.simulator.account import Account
-from counterfoil.simulator.engine import Cause, Closed, Declined
+from counterfoil.simulator.deliveries import LIVE, SANDBOX
+from counterfoil.simulator.engine import Cause, Challenged, Closed, Declined
 from counterfoil.simulator.faults import Fault
+from counterfoil.simulator.nouns import disputes, refunds
 from counterfoil.simulator.refusals import ApiError
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -78,12 +80,81 @@ async def pay(request: Request) -> Response:
             paid = account.engine.pay_delayed(id, body.get("ending", "succeeded"))
         else:
             paid = account.engine.pay(id, body.get("card", "4242424242424242"))
+    except Challenged:
+        return JSONResponse({"challenge": f"/_simulator/sessions/{id}/challenge"}, 402)
     except Declined as declined:
         return JSONResponse({"declined": declined.code}, 402)
     except Closed as closed:
         return JSONResponse({"closed": str(closed)}, 409)
     await account.deliveries.idle()
     return JSONResponse(objects.shown(paid))
+
+
+async def challenge(request: Request) -> Response:
+    """Answer the question of a card's bank: ``approve`` true or false; and wait for its events."""
+    account, body = account_of(request), await _body(request)
+    try:
+        session = account.engine.answer_challenge(request.path_params["id"], approve=bool(body.get("approve", True)))
+    except Declined as declined:
+        return JSONResponse({"declined": declined.code}, 402)
+    except Closed as closed:
+        return JSONResponse({"closed": str(closed)}, 409)
+    await account.deliveries.idle()
+    return JSONResponse(objects.shown(session))
+
+
+async def close_dispute(request: Request) -> Response:
+    """The bank decides: ``status`` won or lost."""
+    account, body = account_of(request), await _body(request)
+    if body.get("status") not in ("won", "lost"):
+        raise ValueError("status is won or lost")
+    dispute = account.engine.disputes[request.path_params["id"]]
+    disputes.close(account.engine, dispute, body["status"], Cause())
+    await account.deliveries.idle()
+    return JSONResponse(objects.shown(dispute))
+
+
+async def fail_refund(request: Request) -> Response:
+    """The money did not arrive after all."""
+    account = account_of(request)
+    refund = account.engine.refunds[request.path_params["id"]]
+    refunds.fail(account.engine, refund)
+    await account.deliveries.idle()
+    return JSONResponse(objects.shown(refund))
+
+
+async def read_switches(request: Request) -> Response:
+    """How it behaves where Stripe does not say, or where it can be told."""
+    account = account_of(request)
+    return JSONResponse(
+        {
+            "late_challenge_wins": account.engine.late_challenge_wins,
+            "counted_again": account.engine.counted_again,
+            "expiry_lag": account.engine.expiry_lag.total_seconds(),
+            "delayed_for": account.engine.delayed_for.total_seconds(),
+            "rate_limit": account.rate_limit,
+            "retries": "live" if account.deliveries.retries == LIVE else "sandbox",
+        }
+    )
+
+
+async def set_switches(request: Request) -> Response:
+    """Set some of them; seconds for durations."""
+    account, body = account_of(request), await _body(request)
+    for name in ("late_challenge_wins", "counted_again"):
+        if name in body:
+            setattr(account.engine, name, bool(body.pop(name)))
+    for name in ("expiry_lag", "delayed_for"):
+        if name in body:
+            setattr(account.engine, name, timedelta(seconds=float(body.pop(name))))
+    if "rate_limit" in body:
+        limit = body.pop("rate_limit")
+        account.rate_limit = None if limit is None else int(limit)
+    if "retries" in body:
+        account.deliveries.retries = {"live": LIVE, "sandbox": SANDBOX}[body.pop("retries")]
+    if body:
+        raise ValueError(f"there is no switch {', '.join(body)}")
+    return await read_switches(request)
 
 
 async def expire(request: Request) -> Response:
@@ -117,12 +188,14 @@ async def events(request: Request) -> Response:
 
 
 async def steer_events(request: Request) -> Response:
-    """``hold``, ``release`` (``shuffle`` with a seed), ``drop`` n, ``twice``, ``resend`` an id, ``twin`` an id."""
+    """``hold``, ``release`` (``shuffle`` with a seed), ``delay`` seconds, ``drop`` n, ``twice``, ``resend``, ``twin``."""
     deliveries, body = account_of(request).deliveries, await _body(request)
     if body.get("hold"):
         deliveries.held = True
     if "drop" in body:
         deliveries.drop = int(body["drop"])
+    if "delay" in body:
+        deliveries.delay = float(body["delay"])
     if "twice" in body:
         deliveries.twice = bool(body["twice"])
     if "resend" in body:
@@ -150,7 +223,12 @@ def _routes() -> list[Route]:
         ("POST", "clock", move_clock),
         ("GET", "sessions", sessions),
         ("POST", "sessions/{id}/pay", pay),
+        ("POST", "sessions/{id}/challenge", challenge),
         ("POST", "sessions/{id}/expire", expire),
+        ("POST", "disputes/{id}/close", close_dispute),
+        ("POST", "refunds/{id}/fail", fail_refund),
+        ("GET", "switches", read_switches),
+        ("POST", "switches", set_switches),
         ("POST", "faults", add_fault),
         ("DELETE", "faults", clear_faults),
         ("GET", "events", events),

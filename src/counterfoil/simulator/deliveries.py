@@ -16,6 +16,7 @@ import random
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 import httpx
@@ -93,6 +94,7 @@ class Deliveries:
         held: Nothing is sent until `release`.
         drop: How many deliveries are lost on the way, from the next on.
         twice: Every delivery is sent twice.
+        delay: Seconds on the clock before the first attempt.
     """
 
     def __init__(self, engine: Engine, retries: tuple[int, ...] = SANDBOX) -> None:
@@ -103,6 +105,7 @@ class Deliveries:
         self.held = False
         self.drop = 0
         self.twice = False
+        self.delay = 0.0
         self._waiting: list[Delivery] = []
         self._busy: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(16)
@@ -171,6 +174,8 @@ class Deliveries:
                 delivery = self._delivery(event, endpoint)
                 if self.held:
                     self._waiting.append(delivery)
+                elif self.delay:
+                    self.engine.at(self.engine.clock.seconds() + self.delay, partial(self._send, delivery))
                 else:
                     self._send(delivery)
 

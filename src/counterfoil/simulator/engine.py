@@ -16,7 +16,7 @@ from typing import Any, Literal
 from counterfoil.simulator import creating, objects, reductions
 from counterfoil.simulator.clock import Clock
 from counterfoil.simulator.objects import Document
-from counterfoil.simulator.refusals import missing, not_open
+from counterfoil.simulator.refusals import ApiError, missing, not_open
 
 #: What a card number does at the till (docs.stripe.com/testing). Any other is declined.
 CARDS = {
@@ -202,6 +202,8 @@ class Engine:
             return self._complete(session, "no_payment_required")
         number = card.replace(" ", "")
         intent = self._intent(session)
+        # Another card, while the bank of the first still asks: nobody waits for that answer any more.
+        intent.pop("_card", None)
         verdict = CARDS.get(number, "card_declined")
         if verdict == "authenticate":
             intent["status"] = "requires_action"
@@ -360,6 +362,34 @@ class Engine:
         session.update(status="complete", payment_status=payment_status, url=None)
         self.happened("checkout.session.completed", session)
         return session
+
+    def apply_promotion(self, id: str, typed: str) -> Document:
+        """
+        A buyer types a promotion code on the payment page.
+
+        Raises:
+            Closed: The session is over, or takes no codes.
+            Declined: The code is not good.
+            ApiError: There is no such session.
+        """
+        session = self.session(id)
+        if session["status"] != "open" or not session["allow_promotion_codes"]:
+            raise Closed(session["status"])
+        now = self.clock.seconds()
+        for code in self.promotion_codes.values():
+            good = code["active"] and reductions.usable(code, self.coupons, now)
+            if good and code["code"].lower() == typed.strip().lower():
+                coupon = self.coupons[code["promotion"]["coupon"]]
+                try:
+                    off = reductions.taken_off(coupon, session["amount_subtotal"], session["currency"])
+                except ApiError:
+                    break
+                session["amount_total"] = session["amount_subtotal"] - off
+                session["total_details"] = session["total_details"] | {"amount_discount": off}
+                session["discounts"] = [{"coupon": None, "promotion_code": code["id"]}]
+                reductions.spread(off, session["_line_items"])
+                return session
+        raise Declined("code_unknown")
 
     # --- events -----------------------------------------------------------------------------------------------
 

@@ -81,6 +81,12 @@ class Running:
         self.wait_delivered()
         return paid
 
+    def answer_challenge(self, session_id: str, *, approve: bool) -> Document:
+        """The card's holder answers their bank; waits until its events were delivered."""
+        answered = self.call(lambda: self.account.engine.answer_challenge(session_id, approve=approve))
+        self.wait_delivered()
+        return answered
+
     def expire(self, session_id: str) -> Document:
         """Expire a session, and wait until its event was delivered."""
         expired = self.call(lambda: self.account.engine.expire_session(session_id, Cause()))
@@ -142,7 +148,7 @@ class Running:
             store.clear()
         engine.forget_due()
         deliveries.log.clear()
-        deliveries.held, deliveries.drop, deliveries.twice = False, 0, False
+        deliveries.held, deliveries.drop, deliveries.twice, deliveries.delay = False, 0, False, 0.0
         self.account.faults.clear()
 
 

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.templating import Jinja2Templates
 
 from counterfoil.simulator.account import Account
-from counterfoil.simulator.engine import Closed, Declined
+from counterfoil.simulator.engine import Challenged, Closed, Declined
 from counterfoil.simulator.money import written
 from counterfoil.simulator.objects import Document
 from counterfoil.simulator.refusals import ApiError
@@ -22,6 +22,9 @@ _DECLINES = {
     "card_declined": "Your card was declined. Nothing was charged. Try another card.",
     "insufficient_funds": "Your card has insufficient funds. Nothing was charged. Try another card.",
     "expired_card": "Your card has expired. Nothing was charged. Try another card.",
+    "authentication_required": "Your bank was told that it was not you. Nothing was charged. Try another card.",
+    "coupon_expired": "The discount is used up meanwhile. Nothing was charged.",
+    "code_unknown": "This code is not valid.",
 }
 
 
@@ -49,15 +52,63 @@ async def pay(request: Request) -> Response:
             account.engine.pay_delayed(id, email=email)
         else:
             account.engine.pay(id, str(form.get("card", "")), email)
+    except Challenged:
+        return RedirectResponse(f"/pay/{id}/challenge", 303)
     except Declined as declined:
         return _page(request, account.engine.session(id), email=email, problem=_DECLINES[declined.code], status=402)
     except Closed:
         return _page(request, account.engine.session(id), pressed=True)
     except ApiError:
         return templates.TemplateResponse(request, "gone.html", {"why": "unknown"}, 404)
+    return await _sent_back(account, session)
+
+
+async def ask(request: Request) -> Response:
+    """The page of the card's bank. Whoever closes it leaves the session as it is: open."""
+    account: Account = request.app.state.account
+    try:
+        session = account.engine.session(request.path_params["id"])
+    except ApiError:
+        return templates.TemplateResponse(request, "gone.html", {"why": "unknown"}, 404)
+    total = written(session["amount_total"], session["currency"])
+    return templates.TemplateResponse(request, "challenge.html", {"id": session["id"], "total": total})
+
+
+async def answer(request: Request) -> Response:
+    """The card's holder has answered."""
+    account: Account = request.app.state.account
+    id = request.path_params["id"]
+    approve = (await request.form()).get("answer") == "approve"
+    try:
+        session = account.engine.answer_challenge(id, approve=approve)
+    except Declined as declined:
+        return _page(request, account.engine.session(id), problem=_DECLINES[declined.code], status=402)
+    except Closed:
+        return _page(request, account.engine.session(id), pressed=True)
+    except ApiError:
+        return templates.TemplateResponse(request, "gone.html", {"why": "unknown"}, 404)
+    return await _sent_back(account, session)
+
+
+async def promotion(request: Request) -> Response:
+    """A promotion code was typed."""
+    account: Account = request.app.state.account
+    id = request.path_params["id"]
+    try:
+        session = account.engine.apply_promotion(id, str((await request.form()).get("promotion", "")))
+    except Declined as declined:
+        return _page(request, account.engine.session(id), problem=_DECLINES[declined.code], status=402)
+    except Closed:
+        return _page(request, account.engine.session(id), pressed=True)
+    except ApiError:
+        return templates.TemplateResponse(request, "gone.html", {"why": "unknown"}, 404)
+    return _page(request, session)
+
+
+async def _sent_back(account: Account, session: Document) -> Response:
     # As the hosted page does: the seller's endpoint is waited for before the buyer is sent back.
-    await account.deliveries.answered("checkout.session.completed", id)
-    return RedirectResponse(session["success_url"].replace("{CHECKOUT_SESSION_ID}", id), 303)
+    await account.deliveries.answered("checkout.session.completed", session["id"])
+    return RedirectResponse(session["success_url"].replace("{CHECKOUT_SESSION_ID}", session["id"]), 303)
 
 
 def _page(
@@ -79,7 +130,7 @@ def _page(
         {
             "name": item["description"],
             "quantity": item["quantity"],
-            "amount": written(item["amount_total"], item["currency"]),
+            "amount": written(item["amount_subtotal"], item["currency"]),
         }
         for item in session["_line_items"]
     ]
@@ -90,6 +141,10 @@ def _page(
             "id": session["id"],
             "lines": lines,
             "total": written(session["amount_total"], session["currency"]),
+            "discount": written(off, session["currency"])
+            if (off := session["total_details"]["amount_discount"])
+            else None,
+            "codes": bool(session["allow_promotion_codes"]),
             "free": session["amount_total"] == 0,
             "methods": session["payment_method_types"],
             "email": email or session["customer_email"] or "",
@@ -103,4 +158,7 @@ def _page(
 routes = [
     Route("/pay/{id}", show, methods=["GET"]),
     Route("/pay/{id}", pay, methods=["POST"]),
+    Route("/pay/{id}/challenge", ask, methods=["GET"]),
+    Route("/pay/{id}/challenge", answer, methods=["POST"]),
+    Route("/pay/{id}/promotion", promotion, methods=["POST"]),
 ]
