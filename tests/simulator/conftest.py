@@ -33,7 +33,7 @@ def alone() -> Iterator[Running]:
 def sim(alone: Running) -> Running:
     """One that has forgotten everything."""
     alone.forget()
-    alone.call(lambda: alone.account.keys._stored.clear())
+    alone.call(lambda: alone.account.keys.stored.clear())
     return alone
 
 

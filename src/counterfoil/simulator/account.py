@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 
-from counterfoil.simulator import objects
+from counterfoil.simulator import money_back, objects
 from counterfoil.simulator.deliveries import SANDBOX, Deliveries, Endpoint
 from counterfoil.simulator.engine import Engine
 from counterfoil.simulator.faults import Faults
@@ -34,6 +34,7 @@ class Account:
         self.rate_limit = rate_limit
         self._seen: tuple[int, Counter[str]] = (0, Counter())
         self.engine = engine
+        money_back.install(engine)
         self.keys = Keys(engine.clock)
         self.faults = Faults()
         self.deliveries = Deliveries(engine, retries)
@@ -59,12 +60,12 @@ class Account:
         if self._on_move:
             self._on_move(clock.ahead + by)
         until = clock.seconds() + by.total_seconds()
-        while (due := self.engine.next_due()) is not None and due <= until:
+        while (due := self.engine.agenda.next()) is not None and due <= until:
             clock.advance(timedelta(seconds=max(0.0, due - clock.seconds())))
-            self.engine.catch_up()
+            self.engine.agenda.catch_up()
             await self.deliveries.idle()
         clock.advance(timedelta(seconds=max(0.0, until - clock.seconds())))
-        self.engine.catch_up()
+        self.engine.agenda.catch_up()
         self._moved.set()
         await self.deliveries.idle()
 
@@ -84,8 +85,8 @@ class Account:
     async def keep_time(self) -> None:
         """Let happen what is due, when it is due, for as long as this runs."""
         while True:
-            self.engine.catch_up()
-            due = self.engine.next_due()
+            self.engine.agenda.catch_up()
+            due = self.engine.agenda.next()
             wait = None if due is None else max(0.0, due - self.engine.clock.seconds())
             self._moved.clear()
             # Something due sooner may be added meanwhile: look again every second at the latest.

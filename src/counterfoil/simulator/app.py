@@ -15,7 +15,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from counterfoil.simulator import api, control, dashboard, till
+from counterfoil.simulator import api, control, dashboard, keeping, till
 from counterfoil.simulator.account import Account
 from counterfoil.simulator.clock import Clock
 from counterfoil.simulator.deliveries import SANDBOX
@@ -34,9 +34,10 @@ def create_app(
     webhook_secret: str | None = None,
     on_move: Callable[[timedelta], None] | None = None,
     rate_limit: int | None = None,
+    state: Path | None = None,
 ) -> Starlette:
     """
-    The application, with an account of its own that is in memory only.
+    The application, with an account of its own.
 
     Args:
         base_url: Where it will be reached: the payment pages' addresses begin with it.
@@ -46,6 +47,7 @@ def create_app(
         webhook_url: Where to send all events.
         webhook_secret: The secret to sign them with; made up if it is missing.
         rate_limit: How many calls of one kind a second may see; Stripe's is 25.
+        state: A file to keep it all in; in memory only unless given. Written a second after a change, and at the end.
         on_move: Told how far the clock will be ahead, before it is moved: so that another clock can go along.
     """
 
@@ -55,15 +57,22 @@ def create_app(
         account = Account(engine, retries, on_move, rate_limit)
         if webhook_url:
             account.add_endpoint(webhook_url, webhook_secret)
+        if state:
+            keeping.load(account, state)
         app.state.account = account
-        keeper = asyncio.create_task(account.keep_time())
+        tasks = [asyncio.create_task(account.keep_time())]
+        if state:
+            tasks.append(asyncio.create_task(_keep(account, state)))
         try:
             yield
         finally:
-            keeper.cancel()
-            with suppress(asyncio.CancelledError):
-                await keeper
+            for task in tasks:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
             await account.deliveries.close()
+            if state:
+                keeping.save(account, state)
 
     return Starlette(
         lifespan=lifespan,
@@ -78,6 +87,15 @@ def create_app(
     )
 
 
+async def _keep(account: Account, state: Path) -> None:
+    """Save what has changed, once a second."""
+    while True:
+        await asyncio.sleep(1)
+        if account.engine.changed:
+            account.engine.changed = False
+            keeping.save(account, state)
+
+
 class _Api:
     """Everything else is the API's, also what it does not know."""
 
@@ -86,13 +104,15 @@ class _Api:
 
 
 class SafeHeaders:
-    """Pages load what this server has, and nothing else."""
+    """Pages load what this server has, and nothing else. Whatever was asked may have changed something."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Add the headers to pages."""
+        if scope["type"] == "http":
+            scope["app"].state.account.engine.changed = True
 
         async def dressed(message: Any) -> None:
             if message["type"] == "http.response.start":

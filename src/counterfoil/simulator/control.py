@@ -14,12 +14,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from counterfoil.simulator import objects
+from counterfoil.simulator import money_back, objects
 from counterfoil.simulator.account import Account
 from counterfoil.simulator.deliveries import LIVE, SANDBOX
 from counterfoil.simulator.engine import Cause, Challenged, Closed, Declined
 from counterfoil.simulator.faults import Fault
-from counterfoil.simulator.nouns import disputes, refunds
 from counterfoil.simulator.refusals import ApiError
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -109,7 +108,7 @@ async def close_dispute(request: Request) -> Response:
     if body.get("status") not in ("won", "lost"):
         raise ValueError("status is won or lost")
     dispute = account.engine.disputes[request.path_params["id"]]
-    disputes.close(account.engine, dispute, body["status"], Cause())
+    money_back.close_dispute(account.engine, dispute, body["status"], Cause())
     await account.deliveries.idle()
     return JSONResponse(objects.shown(dispute))
 
@@ -118,7 +117,7 @@ async def fail_refund(request: Request) -> Response:
     """The money did not arrive after all."""
     account = account_of(request)
     refund = account.engine.refunds[request.path_params["id"]]
-    refunds.fail(account.engine, refund)
+    money_back.refund_fails(account.engine, refund)
     await account.deliveries.idle()
     return JSONResponse(objects.shown(refund))
 
@@ -188,7 +187,7 @@ async def events(request: Request) -> Response:
 
 
 async def steer_events(request: Request) -> Response:
-    """``hold``, ``release`` (``shuffle`` with a seed), ``delay`` seconds, ``drop`` n, ``twice``, ``resend``, ``twin``."""
+    """``hold``, ``release`` (``shuffle`` by a seed), ``delay`` seconds, ``drop`` n, ``twice``, ``resend``, ``twin``."""
     deliveries, body = account_of(request).deliveries, await _body(request)
     if body.get("hold"):
         deliveries.held = True

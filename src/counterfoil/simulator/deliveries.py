@@ -16,7 +16,6 @@ import random
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from typing import Literal
 
 import httpx
@@ -79,6 +78,7 @@ class Delivery:
     event: Document
     endpoint: Endpoint
     attempts: list[int | str] = field(default_factory=list)
+    id: str = field(default_factory=lambda: objects.new_id("dlv"))
 
     @property
     def done(self) -> bool:
@@ -110,12 +110,24 @@ class Deliveries:
         self._busy: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(16)
         self._client = httpx.AsyncClient(timeout=PATIENCE, trust_env=False, follow_redirects=False)
+        self._by_id: dict[str, Delivery] = {}
         engine.on_event = self._happened
+        engine.agenda.doers["deliver"] = lambda delivery: self._send(self._by_id[delivery])
 
     def add_endpoint(self, endpoint: Endpoint) -> Endpoint:
         """Send events there from now on."""
         self.endpoints[endpoint.id] = endpoint
         return endpoint
+
+    def remember(self, delivery: Delivery) -> None:
+        """A delivery of this account's."""
+        self.log.append(delivery)
+        self._by_id[delivery.id] = delivery
+
+    def forget(self) -> None:
+        """No deliveries."""
+        self.log.clear()
+        self._by_id.clear()
 
     def release(self, order: Callable[[list[Delivery]], list[Delivery]] | None = None) -> None:
         """Let go what was held, one after the other, in an order of one's own."""
@@ -175,13 +187,13 @@ class Deliveries:
                 if self.held:
                     self._waiting.append(delivery)
                 elif self.delay:
-                    self.engine.at(self.engine.clock.seconds() + self.delay, partial(self._send, delivery))
+                    self.engine.agenda.after(self.delay, "deliver", delivery.id)
                 else:
                     self._send(delivery)
 
     def _delivery(self, event: Document, endpoint: Endpoint) -> Delivery:
         delivery = Delivery(event, endpoint)
-        self.log.append(delivery)
+        self.remember(delivery)
         return delivery
 
     def _send(self, delivery: Delivery) -> None:
@@ -214,12 +226,13 @@ class Deliveries:
             delivery.attempts.append(type(error).__name__)
         else:
             delivery.attempts.append(answer.status_code)
+        self.engine.changed = True
         if delivery.done:
             delivery.event["pending_webhooks"] = max(0, delivery.event["pending_webhooks"] - 1)
             return
         tried = len(delivery.attempts) - 1
         if tried < len(self.retries) and endpoint.enabled:
-            self.engine.at(self.engine.clock.seconds() + self.retries[tried], lambda: self._send(delivery))
+            self.engine.agenda.after(self.retries[tried], "deliver", delivery.id)
 
     def _shape(self, delivery: Delivery) -> Document:
         if delivery.endpoint.shape == "snapshot":

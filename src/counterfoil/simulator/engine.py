@@ -7,13 +7,13 @@ winner. Nothing here knows of HTTP.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal
 
 from counterfoil.simulator import creating, objects, reductions
+from counterfoil.simulator.agenda import Agenda
 from counterfoil.simulator.clock import Clock
 from counterfoil.simulator.objects import Document
 from counterfoil.simulator.refusals import ApiError, missing, not_open
@@ -70,6 +70,7 @@ class Engine:
         floor: The least time to ``expires_at``, in seconds.
         late_challenge_wins: Whether a challenge that was begun before ``expires_at`` and approved after it pays all the
             same. Stripe does not document which; off, an expired session is over.
+        changed: Something was asked or happened since this was last set to False.
         counted_again: Whether a coupon that filled up meanwhile is refused when the buyer presses pay. Not documented
             either; on, no coupon is used more often than it says.
     """
@@ -81,6 +82,7 @@ class Engine:
     floor: int = creating.FLOOR
     late_challenge_wins: bool = False
     counted_again: bool = True
+    changed: bool = False
     sessions: dict[str, Document] = field(default_factory=dict)
     intents: dict[str, Document] = field(default_factory=dict)
     charges: dict[str, Document] = field(default_factory=dict)
@@ -92,28 +94,14 @@ class Engine:
     events: dict[str, Document] = field(default_factory=dict)
     #: Called with each event that happens.
     on_event: Callable[[Document], None] = lambda _: None
-    _due: list[tuple[float, int, Callable[[], object]]] = field(default_factory=list)
-    _count: int = 0
+    agenda: Agenda = field(init=False)
 
-    # --- time -------------------------------------------------------------------------------------------------
-
-    def at(self, when: float, do: Callable[[], object]) -> None:
-        """Do something when the clock gets there."""
-        self._count += 1
-        heapq.heappush(self._due, (when, self._count, do))
-
-    def next_due(self) -> float | None:
-        """When something happens next."""
-        return self._due[0][0] if self._due else None
-
-    def forget_due(self) -> None:
-        """Nothing is to happen any more."""
-        self._due.clear()
-
-    def catch_up(self) -> None:
-        """Let everything happen that is due by now, in its order."""
-        while self._due and self._due[0][0] <= self.clock.seconds():
-            heapq.heappop(self._due)[2]()
+    def __post_init__(self) -> None:
+        """What falls due of sessions."""
+        self.agenda = Agenda(
+            self.clock,
+            {"expire": lambda session: self._expire(self.sessions[session], Cause()), "end_delayed": self.end_delayed},
+        )
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
@@ -124,7 +112,7 @@ class Engine:
         Raises:
             ApiError: In Stripe's words.
         """
-        self.catch_up()
+        self.agenda.catch_up()
         now = self.clock.stamp()
         picked = reductions.chosen(given, self.coupons, self.promotion_codes, self.clock.seconds())
 
@@ -145,7 +133,7 @@ class Engine:
         reductions.spread(amounts["discount"], made["_line_items"])
         made["_intent_metadata"] = given.get("payment_intent_data", {}).get("metadata") or {}
         self.sessions[id] = made
-        self.at(expires_at + self.expiry_lag.total_seconds(), lambda: self._expire(made, Cause()))
+        self.agenda.at(expires_at + self.expiry_lag.total_seconds(), "expire", id)
         return made
 
     def session(self, id: str) -> Document:
@@ -155,7 +143,7 @@ class Engine:
         Raises:
             ApiError: There is none.
         """
-        self.catch_up()
+        self.agenda.catch_up()
         if id not in self.sessions:
             raise missing("checkout.session", id, "session")
         return self.sessions[id]
@@ -277,7 +265,7 @@ class Engine:
         intent["status"] = "processing"
         self.happened("payment_intent.processing", intent)
         self._complete(session, "unpaid")
-        self.at(self.clock.seconds() + self.delayed_for.total_seconds(), lambda: self.end_delayed(id, ending))
+        self.agenda.after(self.delayed_for.total_seconds(), "end_delayed", id, ending)
         return session
 
     def end_delayed(self, id: str, ending: Ending) -> Document:
@@ -396,6 +384,7 @@ class Engine:
     def happened(self, type: str, about: Document, cause: Cause | None = None) -> None:
         """Tell that something happened: an event with the object as it is now."""
         cause = cause or Cause()
+        self.changed = True
         made = objects.event(
             type,
             _copied(objects.shown(about)),
@@ -411,7 +400,7 @@ class Engine:
 
     def newest(self, kind: Literal["sessions", "events"]) -> Iterator[Document]:
         """All of a kind, newest first."""
-        self.catch_up()
+        self.agenda.catch_up()
         found: dict[str, Document] = getattr(self, kind)
         yield from reversed(found.values())
 

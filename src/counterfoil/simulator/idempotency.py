@@ -29,7 +29,7 @@ class Keys:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._stored: dict[str, Stored] = {}
+        self.stored: dict[str, Stored] = {}
 
     def begin(self, key: str, request: str, request_id: str) -> Stored | None:
         """
@@ -39,9 +39,9 @@ class Keys:
             ApiError: It is in use right now, or was used with other parameters.
         """
         now = self._clock.seconds()
-        known = self._stored.get(key)
+        known = self.stored.get(key)
         if known is None or (known.status is not None and known.since + KEPT <= now):
-            self._stored[key] = Stored(request, request_id, now)
+            self.stored[key] = Stored(request, request_id, now)
             return None
         if known.request != request:
             raise ApiError(
@@ -62,9 +62,9 @@ class Keys:
 
     def finish(self, key: str, status: int, body: bytes) -> None:
         """Keep the answer."""
-        self._stored[key].status = status
-        self._stored[key].body = body
+        self.stored[key].status = status
+        self.stored[key].body = body
 
     def forget(self, key: str) -> None:
         """Nothing was executed: the key is free."""
-        self._stored.pop(key, None)
+        self.stored.pop(key, None)

@@ -146,8 +146,8 @@ class Running:
             engine.promotion_codes, engine.customers, engine.events, deliveries.endpoints,
         ):  # fmt: skip
             store.clear()
-        engine.forget_due()
-        deliveries.log.clear()
+        engine.agenda.clear()
+        deliveries.forget()
         deliveries.held, deliveries.drop, deliveries.twice, deliveries.delay = False, 0, False, 0.0
         self.account.faults.clear()
 

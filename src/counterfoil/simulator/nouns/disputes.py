@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from counterfoil.simulator import objects
+from counterfoil.simulator import money_back, objects
 from counterfoil.simulator.account import Account
 from counterfoil.simulator.calls import Call, Routes, created_in, page
-from counterfoil.simulator.engine import Cause, Engine
+from counterfoil.simulator.engine import Cause
 from counterfoil.simulator.objects import Document
-from counterfoil.simulator.refusals import ApiError, missing
+from counterfoil.simulator.refusals import missing
 
 #: Stripe's test evidence (docs.stripe.com/testing, disputes).
 WINNING, LOSING = "winning_evidence", "losing_evidence"
-
-
-def close(engine: Engine, dispute: Document, status: str, cause: Cause) -> Document:
-    """
-    The bank has decided: ``won`` or ``lost``.
-
-    Raises:
-        ApiError: It was decided before.
-    """
-    if dispute["status"] in ("won", "lost"):
-        raise ApiError(400, f"This dispute is already closed with the status {dispute['status']}.")
-    dispute["status"] = status
-    if status == "won":
-        engine.happened("charge.dispute.funds_reinstated", dispute, cause)
-        engine.charges[dispute["charge"]]["disputed"] = False
-    engine.happened("charge.dispute.closed", dispute, cause)
-    return dispute
 
 
 def retrieve(account: Account, call: Call) -> Document:
@@ -52,14 +35,16 @@ def update(account: Account, call: Call) -> Document:
         account.engine.happened("charge.dispute.updated", dispute, Cause(call.request_id, call.key))
         if text in (WINNING, LOSING):
             decided = "won" if text == WINNING else "lost"
-            close(account.engine, dispute, decided, Cause(call.request_id, call.key))
+            money_back.close_dispute(account.engine, dispute, decided, Cause(call.request_id, call.key))
     return objects.shown(dispute)
 
 
 def give_up(account: Account, call: Call) -> Document:
     """Close it: lost."""
     call.nothing_else()
-    return objects.shown(close(account.engine, _known(account, call), "lost", Cause(call.request_id, call.key)))
+    return objects.shown(
+        money_back.close_dispute(account.engine, _known(account, call), "lost", Cause(call.request_id, call.key))
+    )
 
 
 def listed(account: Account, call: Call) -> Document:

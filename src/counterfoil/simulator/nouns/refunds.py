@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from counterfoil.simulator import money, objects
+from counterfoil.simulator import money, money_back, objects
 from counterfoil.simulator.account import Account
 from counterfoil.simulator.calls import Call, Routes, created_in, page
 from counterfoil.simulator.engine import Cause, Engine
 from counterfoil.simulator.objects import Document
 from counterfoil.simulator.refusals import ApiError, missing, missing_parameter
-
-#: Stripe's test cards for it (docs.stripe.com/testing, refunds): one stays pending first, one fails afterwards.
-PENDING_FIRST, FAILS_LATER = "4000000000007726", "4000000000005126"
-LATER = timedelta(days=5)
 
 _REASONS = ("duplicate", "fraudulent", "requested_by_customer")
 
@@ -21,7 +15,7 @@ _REASONS = ("duplicate", "fraudulent", "requested_by_customer")
 def create(account: Account, call: Call) -> Document:
     """Give money back, of a payment intent or a charge; all that is left of it unless an amount is said."""
     engine = account.engine
-    engine.catch_up()
+    engine.agenda.catch_up()
     charge = _charge(engine, call)
     amount = call.given.pop("amount", None)
     reason = call.given.pop("reason", None)
@@ -40,51 +34,17 @@ def create(account: Account, call: Call) -> Document:
             400, f"Refund amount ({asked}) is greater than unrefunded amount on charge ({rest})", param="amount"
         )
     return objects.shown(
-        refund(engine, charge, int(amount) if amount else left, reason, metadata, Cause(call.request_id, call.key))
+        money_back.refund(
+            engine, charge, int(amount) if amount else left, reason, metadata, Cause(call.request_id, call.key)
+        )
     )
-
-
-def refund(
-    engine: Engine, charge: Document, amount: int, reason: str | None, metadata: Document, cause: Cause
-) -> Document:
-    """Take an amount off a charge, and tell it."""
-    pending = charge["_card"] == PENDING_FIRST
-    made = objects.refund(charge, amount, reason, metadata, engine.clock.stamp(), "pending" if pending else "succeeded")
-    engine.refunds[made["id"]] = made
-    charge["amount_refunded"] += amount
-    charge["refunded"] = charge["amount_refunded"] == charge["amount"]
-    engine.happened("refund.created", made, cause)
-    engine.happened("charge.refunded", charge, cause)
-    if pending:
-        engine.at(engine.clock.seconds() + LATER.total_seconds(), lambda: _succeed(engine, made))
-    elif charge["_card"] == FAILS_LATER:
-        engine.at(engine.clock.seconds() + LATER.total_seconds(), lambda: fail(engine, made))
-    return made
-
-
-def fail(engine: Engine, made: Document) -> None:
-    """It did not arrive after all: the money is the seller's again, and so is the sale."""
-    if made["status"] == "failed":
-        return
-    charge = engine.charges[made["charge"]]
-    charge["amount_refunded"] -= made["amount"]
-    charge["refunded"] = False
-    made.update(status="failed", failure_reason="expired_or_canceled_card")
-    for type in ("refund.failed", "refund.updated", "charge.refund.updated"):
-        engine.happened(type, made)
-
-
-def _succeed(engine: Engine, made: Document) -> None:
-    made["status"] = "succeeded"
-    for type in ("refund.updated", "charge.refund.updated"):
-        engine.happened(type, made)
 
 
 def retrieve(account: Account, call: Call) -> Document:
     """One refund."""
     call.expand()
     call.nothing_else()
-    account.engine.catch_up()
+    account.engine.agenda.catch_up()
     if call.id not in account.engine.refunds:
         raise missing("refund", call.id, "refund")
     return objects.shown(account.engine.refunds[call.id])
@@ -94,7 +54,7 @@ def listed(account: Account, call: Call) -> Document:
     """Refunds, newest first."""
     wanted = {name: call.given.pop(name) for name in ("charge", "payment_intent") if name in call.given}
     created = created_in(call)
-    account.engine.catch_up()
+    account.engine.agenda.catch_up()
     fitting = (
         one
         for one in reversed(account.engine.refunds.values())
