@@ -12,7 +12,7 @@ from tests.pages.conftest import Visitor
 from tests.support.serving import Service
 
 from counterfoil.demo.sample import NEARLY_SPENT, ROOMY
-from counterfoil.simulator import Fault, Running
+from counterfoil.simulator import Fault, Running, objects
 
 HUB = "numerical-hub"
 
@@ -308,10 +308,84 @@ class TestHowItLooks:
         visitor.go("/problems/allocation-held")
         visitor.heading("All places are taken at the moment")
 
+    def test_the_payment_page_asks_a_bank(self, visitor: Visitor, shop_front: Service) -> None:
+        """Denied, another card, approved: in the same place."""
+        visitor.order(HUB, "ada@harrow.example", ROOMY)
+        visitor.page.get_by_role("link", name="Pay £14.50").click()
+        visitor.pay("4000 0027 6000 3184")
+        visitor.heading("Is it you?")
+        visitor.shoot("challenge")
+        visitor.page.get_by_role("button", name="It is not me").click()
+        visitor.says("Your bank was told that it was not you. Nothing was charged.")
+        visitor.pay("4000 0027 6000 3184")
+        visitor.page.get_by_role("button", name="It is me: pay").click()
+        visitor.heading("Thank you, it is yours")
+        assert usage(shop_front)["completed"] == 1
+
+    def test_two_tabs_of_one_payment_page(self, visitor: Visitor, shop_front: Service) -> None:
+        """Paid in one; the other says so, and charges nothing."""
+        visitor.order(HUB, "ada@harrow.example", ROOMY)
+        visitor.page.get_by_role("link", name="Pay £14.50").click()
+        second = visitor.context.new_page()
+        second.goto(visitor.page.url)
+        visitor.pay()
+        visitor.heading("Thank you, it is yours")
+        second.get_by_label("Email").fill("a@b.test")
+        second.get_by_role("button", name=re.compile("^Pay ")).click()
+        second.get_by_text("You are all done here").wait_for()
+        assert usage(shop_front)["completed"] == 1
+
+    def test_a_promotion_code_on_the_payment_page(self, visitor: Visitor, simulator: Running) -> None:
+        engine = simulator.account.engine
+
+        def arranged() -> str:
+            engine.coupons["fifth"] = objects.coupon(
+                id="fifth", created=0, percent_off=20.0, amount_off=None, currency=None, duration="once",
+                max_redemptions=None, redeem_by=None, name=None, metadata={},
+            )  # fmt: skip
+            code = objects.promotion_code(
+                code="FIFTH", coupon="fifth", created=0, max_redemptions=None, expires_at=None, customer=None,
+                active=True, metadata={},
+            )  # fmt: skip
+            engine.promotion_codes[code["id"]] = code
+            item = {"currency": "gbp", "unit_amount": "1000", "product_data": {"name": "Mug"}}
+            made = engine.create_session(
+                {
+                    "mode": "payment",
+                    "success_url": f"{visitor.base}/",
+                    "allow_promotion_codes": "true",
+                    "line_items": [{"quantity": "1", "price_data": item}],
+                }
+            )
+            return str(made["url"])
+
+        visitor.go(simulator.call(arranged))
+        visitor.page.get_by_label("Promotion code").fill("nonsense")
+        visitor.page.get_by_role("button", name="Apply").click()
+        visitor.says("This code is not valid.")
+        visitor.page.get_by_label("Promotion code").fill("fifth")
+        visitor.page.get_by_role("button", name="Apply").click()
+        visitor.says("Discount")
+        visitor.shoot("till-with-promotion-code")
+        visitor.page.get_by_label("Email").fill("a@b.test")
+        visitor.page.get_by_role("button", name="Pay £8.00").click()
+        visitor.heading("Be ready for the assessment")
+
     def test_the_simulators_dashboard(self, visitor: Visitor, simulator: Running) -> None:
         visitor.order(HUB, "ada@harrow.example", ROOMY)
         visitor.go(f"{simulator.base_url}/_simulator/")
-        visitor.page.get_by_role("heading", level=1).wait_for()
+        visitor.heading("Stripe simulator")
+        visitor.page.get_by_role("button", name="Refund").first.click()
+        visitor.says("refunded")
+        visitor.page.get_by_label("The next call runs into").select_option("reset")
+        visitor.page.get_by_role("button", name="Add").click()
+        visitor.says("reset on * /v1/checkout/sessions, 1 more")
+        visitor.page.get_by_role("button", name="Clear").click()
+        visitor.page.get_by_role("button", name="+31 min").click()
+        visitor.page.get_by_role("button", name="+1 min").click()
+        visitor.says("expired")
+        visitor.page.get_by_role("button", name="Send again").first.click()
+        visitor.heading("Stripe simulator")
         visitor.shoot("simulator")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import uvicorn
 
@@ -15,14 +17,24 @@ from counterfoil.listening import listen, serve_until_told
 @click.option("--webhook-url", help="Where to send all events.")
 @click.option("--webhook-secret", help="What signs them; made up and printed unless given.")
 @click.option("--skew", default="0s", show_default=True, help="How far its clock is ahead of this machine's.")
+@click.option("--rate-limit", type=click.IntRange(1), help="Calls of one kind a second; Stripe's limit is 25.")
+@click.option("--state", type=click.Path(dir_okay=False, path_type=Path), help="A file to remember it all in.")
 @click.option("--floor", default="30m", show_default=True, help="The least time to a session's expires_at.")
-def command(port: int, webhook_url: str | None, webhook_secret: str | None, skew: str, floor: str) -> None:
+def command(
+    port: int,
+    webhook_url: str | None,
+    webhook_secret: str | None,
+    skew: str,
+    rate_limit: int | None,
+    state: Path | None,
+    floor: str,
+) -> None:
     """
     The Stripe Checkout simulator alone: no database, no settings, any sk_test_ key, on 127.0.0.1.
 
     Example: counterfoil simulator --port 12111 --webhook-url http://127.0.0.1:8000/webhooks/stripe
     """
-    from counterfoil.simulator import create_app
+    from counterfoil.simulator import StateUnreadable, create_app, read_state
     from counterfoil.simulator.objects import new_id
 
     try:
@@ -33,11 +45,23 @@ def command(port: int, webhook_url: str | None, webhook_secret: str | None, skew
         listening = listen("127.0.0.1", port)
     except OSError as error:
         raise NotFine(f"port {port} cannot be had ({error.strerror}): give another with --port") from None
+    try:
+        read_state(state)
+    except StateUnreadable as unreadable:
+        raise NotFine(str(unreadable)) from None
     base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     secret = webhook_secret or new_id("whsec", 32)
     click.echo(f"STRIPE_API_BASE={base_url}")
     if webhook_url:
         click.echo(f"STRIPE_WEBHOOK_SECRET={secret}")
     click.echo(f"look at it: {base_url}/_simulator/")
-    app = create_app(base_url, skew=skewed, floor=least, webhook_url=webhook_url, webhook_secret=secret)
+    app = create_app(
+        base_url,
+        skew=skewed,
+        floor=least,
+        webhook_url=webhook_url,
+        webhook_secret=secret,
+        rate_limit=rate_limit,
+        state=state,
+    )
     serve_until_told(uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)), listening)

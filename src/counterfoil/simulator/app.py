@@ -122,7 +122,7 @@ class SafeHeaders:
                         b"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'",
                     ),
                     (b"x-content-type-options", b"nosniff"),
-                    (b"referrer-policy", b"no-referrer"),
+                    (b"referrer-policy", b"same-origin"),
                 ]
                 message["headers"] = [*message["headers"], *headers]
             await send(message)

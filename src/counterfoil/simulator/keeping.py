@@ -53,6 +53,26 @@ def save(account: Account, file: Path) -> None:
     half.replace(file)
 
 
+def read(file: Path | None) -> dict[str, Any] | None:
+    """
+    What was saved; None where there is no file yet.
+
+    Raises:
+        StateUnreadable: It is no state of this program.
+    """
+    if file is None or not file.exists():
+        return None
+    try:
+        state: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        if state["version"] != VERSION:
+            raise ValueError(f"version {state['version']}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StateUnreadable(
+            f"{file} is no state of this simulator ({error}): give another file, or remove it to begin anew"
+        ) from error
+    return state
+
+
 def load(account: Account, file: Path) -> None:
     """
     Go on where it was left; a file that is not there yet is a beginning.
@@ -60,17 +80,9 @@ def load(account: Account, file: Path) -> None:
     Raises:
         StateUnreadable: It is no state of this program.
     """
-    if not file.exists():
-        return
-    try:
-        state: dict[str, Any] = json.loads(file.read_text("utf-8"))
-        if state["version"] != VERSION:
-            raise ValueError(f"version {state['version']}")
+    state = read(file)
+    if state is not None:
         _restore(account, state)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StateUnreadable(
-            f"{file} is no state of this simulator ({error}): give another file, or remove it to begin anew"
-        ) from error
 
 
 def _restore(account: Account, state: dict[str, Any]) -> None:
