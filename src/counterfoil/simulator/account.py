@@ -90,5 +90,7 @@ class Account:
             wait = None if due is None else max(0.0, due - self.engine.clock.seconds())
             self._moved.clear()
             # Something due sooner may be added meanwhile: look again every second at the latest.
+            # (Not by `wait_for`: in Python 3.11 it swallows a cancellation that comes together with what it waits for.)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._moved.wait(), min(wait, 1.0) if wait is not None else 1.0)
+                async with asyncio.timeout(min(wait, 1.0) if wait is not None else 1.0):
+                    await self._moved.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
@@ -28,6 +29,7 @@ def create_app(
     base_url: str,
     *,
     skew: timedelta = timedelta(),
+    source: Callable[[], float] = time.time,
     floor: timedelta = timedelta(minutes=30),
     retries: tuple[int, ...] = SANDBOX,
     webhook_url: str | None = None,
@@ -42,6 +44,7 @@ def create_app(
     Args:
         base_url: Where it will be reached: the payment pages' addresses begin with it.
         skew: How far its clock is ahead of this machine's.
+        source: This machine's clock, in seconds since the epoch; one that stands still makes a run repeatable.
         floor: The least time to a session's ``expires_at``.
         retries: Seconds to each next attempt of a delivery.
         webhook_url: Where to send all events.
@@ -53,7 +56,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        engine = Engine(base_url.rstrip("/"), Clock(skew), floor=int(floor.total_seconds()))
+        engine = Engine(base_url.rstrip("/"), Clock(skew, source), floor=int(floor.total_seconds()))
         account = Account(engine, retries, on_move, rate_limit)
         if webhook_url:
             account.add_endpoint(webhook_url, webhook_secret)

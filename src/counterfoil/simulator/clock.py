@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 
 class Clock:
     """Everything in the simulator that asks for the time asks here."""
 
-    def __init__(self, skew: timedelta = timedelta()) -> None:
+    def __init__(self, skew: timedelta = timedelta(), source: Callable[[], float] = time.time) -> None:
+        self._source = source
         #: How far ahead of this machine's clock.
         self.ahead = skew
 
     def seconds(self) -> float:
         """Seconds since the epoch, with fractions."""
-        return time.time() + self.ahead.total_seconds()
+        return self._source() + self.ahead.total_seconds()
 
     def stamp(self) -> int:
         """Seconds since the epoch, in whole seconds, as Stripe counts."""

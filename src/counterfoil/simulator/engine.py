@@ -261,7 +261,10 @@ class Engine:
             ApiError: There is no such session.
         """
         session = self._payable(id, email)
+        if session["amount_total"] == 0:
+            return self._complete(session, "no_payment_required")
         intent = self._intent(session)
+        intent.pop("_card", None)
         intent["status"] = "processing"
         self.happened("payment_intent.processing", intent)
         self._complete(session, "unpaid")

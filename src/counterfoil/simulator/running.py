@@ -150,6 +150,7 @@ class Running:
         deliveries.forget()
         deliveries.held, deliveries.drop, deliveries.twice, deliveries.delay = False, 0, False, 0.0
         self.account.faults.clear()
+        self.account.keys.stored.clear()
 
 
 @contextmanager
