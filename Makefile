@@ -36,8 +36,8 @@ test-deep: .venv/dev.stamp
 	$(BIN)/python -m pytest $(ARGS)
 
 lint: .venv/dev.stamp
-	$(BIN)/ruff format --check src tests tools
-	$(BIN)/ruff check src tests tools
+	$(BIN)/ruff format --check src tests tools benchmarks
+	$(BIN)/ruff check src tests tools benchmarks
 	$(BIN)/mypy
 	$(BIN)/pyright
 	$(BIN)/lint-imports
