@@ -18,6 +18,7 @@ GROUPS = {
     "code": ("add", "list", "show", "pause", "resume"),
     "cap": ("set",),
     "key": ("create", "list", "revoke"),
+    "simulator": ("advance",),
 }
 ALL = [(name,) for name in COMMANDS] + [(group, one) for group, several in GROUPS.items() for one in several]
 

@@ -164,10 +164,15 @@ class TestSimulator:
             )
             assert (said.status_code, said.json()["data"]) == (200, [])
             assert httpx.get(f"{base}/_simulator/", trust_env=False).status_code == 200
+            moved = command("simulator", "advance", "31m", "--at", base)
+            assert (moved.code, moved.out.startswith("it is 20")) == (0, True)
             process.send_signal(signal.SIGINT)
             assert process.wait(10) == 0
             assert process.stderr
             assert process.stderr.read() == ""
+        gone = command("simulator", "advance", "31m", "--at", base)
+        assert (gone.code, "no simulator answers" in gone.err) == (1, True)
+        assert command("simulator", "advance", "soon").code == 2
 
     @pytest.mark.parametrize("wrong", [("--skew", "soon"), ("--port", "70000"), ("--floor", "-1m")])
     def test_wrong_use(self, wrong: tuple[str, ...]) -> None:

@@ -1,9 +1,12 @@
 """The simulator, called by the real SDK: what Stripe's would answer, and nothing that Stripe's would not."""
 
+import asyncio
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,10 +14,12 @@ import httpx
 import pytest
 import stripe
 from tests.simulator.conftest import create, soon
+from tests.support.races import beside, until
 from tests.support.serving import in_thread
 
 from counterfoil.listening import listen
 from counterfoil.simulator import Fault, Running, run_in_thread
+from counterfoil.simulator.deliveries import LIVE, SANDBOX
 
 
 class TestSessions:
@@ -279,6 +284,16 @@ class Listener:
     def __init__(self) -> None:
         self.heard: list[tuple[bytes, str]] = []
         self.answers: list[int] = []
+        self._may_answer = threading.Event()
+        self._may_answer.set()
+
+    def hold(self) -> None:
+        """Answer nothing from now on."""
+        self._may_answer.clear()
+
+    def go_on(self) -> None:
+        """Answer what is waiting, and all that comes."""
+        self._may_answer.set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = b""
@@ -288,6 +303,7 @@ class Listener:
             if not message.get("more_body"):
                 break
         self.heard.append((body, dict(scope["headers"])[b"stripe-signature"].decode()))
+        await asyncio.to_thread(self._may_answer.wait, 30)
         status = self.answers.pop(0) if self.answers else 200
         await send({"type": "http.response.start", "status": status, "headers": []})
         await send({"type": "http.response.body", "body": b""})
@@ -332,6 +348,72 @@ class TestEvents:
         sim.expire(made.id)
         sim.advance(timedelta(days=4))
         assert sim.deliveries()[0].attempts == [500] * 3
+
+    def test_for_three_days_where_it_is_live(self, sdk: stripe.StripeClient, sim: Running, listener: Listener) -> None:
+        """Further and further apart."""
+        sim.call(lambda: setattr(sim.account.deliveries, "retries", LIVE))
+        try:
+            listener.answers = [500] * 99
+            ended = sim.expire(create(sdk).id)
+            began = sim.now()
+            sim.advance(timedelta(days=5))
+        finally:
+            sim.call(lambda: setattr(sim.account.deliveries, "retries", SANDBOX))
+        stamps = [int(header.partition(",")[0].removeprefix("t=")) for _, header in listener.heard]
+        gaps = [later - earlier for earlier, later in pairwise(stamps)]
+        assert gaps == sorted(gaps)
+        assert len(stamps) > 5
+        assert timedelta(days=1) < timedelta(seconds=stamps[-1] - began.timestamp()) < timedelta(days=3)
+        assert ended["status"] == "expired"
+
+    def test_twins(self, sdk: stripe.StripeClient, sim: Running, listener: Listener) -> None:
+        """Two events of different ids about one change."""
+        sim.expire(create(sdk).id)
+        first = sim.events()[0]
+        sim.call(lambda: sim.account.deliveries.twin(first["id"]))
+        sim.wait_delivered()
+        heard = [_json(body) for body, _ in listener.heard]
+        assert len({one["id"] for one in heard}) == 2
+        assert heard[0]["data"] == heard[1]["data"]
+
+    @pytest.mark.parametrize("shape", ["snapshot", "thin"])
+    def test_every_kind_is_read_by_the_sdk(
+        self, sdk: stripe.StripeClient, sim: Running, listener: Listener, shape: str
+    ) -> None:
+        """Whole by `construct_event`, thin by `parse_event_notification`, and what it is about can be fetched."""
+        endpoint = next(iter(sim.account.deliveries.endpoints.values()))
+        sim.call(lambda: setattr(endpoint, "shape", shape))
+        paid = sim.pay(create(sdk, customer_creation="always").id, "4000000000005126")
+        sdk.v1.refunds.create({"payment_intent": paid["payment_intent"]})
+        sim.pay(create(sdk).id, "4000000000000259")
+        sim.pay_delayed(create(sdk).id, "failed")
+        sim.expire(create(sdk).id)
+        sim.advance(timedelta(days=6))
+        assert len({one["type"] for one in sim.events()}) >= 15
+        for body, header in listener.heard:
+            if shape == "snapshot":
+                event = sdk.construct_event(body, header, "whsec_listener")
+                assert event.data.object["id"]
+            else:
+                thin: Any = sdk.parse_event_notification(body, header, "whsec_listener")
+                answer = httpx.get(
+                    sim.base_url + thin.related_object.url,
+                    headers={"Authorization": "Bearer sk_test_x"},
+                    trust_env=False,
+                )
+                assert answer.json()["id"] == thin.related_object.id
+
+    def test_the_page_waits_for_the_endpoint(self, sdk: stripe.StripeClient, sim: Running, listener: Listener) -> None:
+        """The buyer is sent back when the seller's endpoint has answered, and not before."""
+        listener.hold()
+        made = create(sdk)
+        form = {"email": "a@b.test", "card": "4242424242424242", "method": "card"}
+        with beside(lambda: httpx.post(str(made.url), data=form, trust_env=False, timeout=20)) as paying:
+            until(lambda: len(listener.heard) >= 4)
+            assert sim.session(made.id)["status"] == "complete"
+            assert not paying.done()
+            listener.go_on()
+            assert paying.result(20).status_code == 303
 
     def test_held_reordered_dropped_doubled(self, sdk: stripe.StripeClient, sim: Running, listener: Listener) -> None:
         made = create(sdk)

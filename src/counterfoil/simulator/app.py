@@ -58,10 +58,13 @@ def create_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         engine = Engine(base_url.rstrip("/"), Clock(skew, source), floor=int(floor.total_seconds()))
         account = Account(engine, retries, on_move, rate_limit)
-        if webhook_url:
-            account.add_endpoint(webhook_url, webhook_secret)
         if state:
             keeping.load(account, state)
+        known = [one for one in account.deliveries.endpoints.values() if one.url == webhook_url]
+        if webhook_url and not known:
+            account.add_endpoint(webhook_url, webhook_secret)
+        elif known and webhook_secret:
+            known[0].secrets = [webhook_secret]
         app.state.account = account
         tasks = [asyncio.create_task(account.keep_time())]
         if state:

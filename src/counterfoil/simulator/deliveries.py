@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 #: Seconds to the next attempt. Stripe publishes no table: a sandbox tries three times within a few hours, live for
 #: three days, further and further apart.
 SANDBOX = (60 * 60, 3 * 60 * 60)
-LIVE = tuple(int(60 * 1.9**n) for n in range(1, 13))
+LIVE = tuple(int(55 * 1.9**n) for n in range(1, 13))
 
 #: Seconds that an endpoint may take to answer.
 PATIENCE = 10.0
