@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
-from tests.support.serving import in_thread
+from tests.support.serving import body_of, in_thread
 
 from counterfoil.listening import listen
 from counterfoil.simulator import create_app
@@ -150,12 +150,7 @@ class Unreliable:
         self.heard: set[str] = set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        body = b""
-        while True:
-            message = await receive()
-            body += message.get("body", b"")
-            if not message.get("more_body"):
-                break
+        body = await body_of(receive)
         good = self.lots.random() > 0.33
         if good:
             self.heard.add(body[7:35].decode())

@@ -15,7 +15,7 @@ import pytest
 import stripe
 from tests.simulator.conftest import create, soon
 from tests.support.races import beside, until
-from tests.support.serving import in_thread
+from tests.support.serving import body_of, in_thread
 
 from counterfoil.listening import listen
 from counterfoil.simulator import Fault, Running, run_in_thread
@@ -296,12 +296,7 @@ class Listener:
         self._may_answer.set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        body = b""
-        while True:
-            message = await receive()
-            body += message.get("body", b"")
-            if not message.get("more_body"):
-                break
+        body = await body_of(receive)
         self.heard.append((body, dict(scope["headers"])[b"stripe-signature"].decode()))
         await asyncio.to_thread(self._may_answer.wait, 30)
         status = self.answers.pop(0) if self.answers else 200

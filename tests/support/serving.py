@@ -80,6 +80,16 @@ def in_thread(app: Any, listening: socket.socket, *, lifespan: Literal["on", "of
     thread.join(30)
 
 
+async def body_of(receive: Any) -> bytes:
+    """The whole body of a request, for an application that is no framework's."""
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            return body
+
+
 @contextmanager
 def serving(database_url: str, simulator: Running, **settings: str) -> Iterator[Service]:
     """Run a service until the block ends."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ _DECLINES = {
     "authentication_required": "Your bank was told that it was not you. Nothing was charged. Try another card.",
     "coupon_expired": "The discount is used up meanwhile. Nothing was charged.",
     "code_unknown": "This code is not valid.",
+    "method_unknown": "This payment method is not accepted here.",
 }
 
 
@@ -41,26 +43,19 @@ async def pay(request: Request) -> Response:
     """Press pay."""
     account: Account = request.app.state.account
     form = await request.form()
-    id = request.path_params["id"]
     email = str(form.get("email") or "buyer@example.test").strip()
     method = str(form.get("method", "card"))
-    try:
+
+    def press(id: str) -> Document:
         session = account.engine.session(id)
         if method not in session["payment_method_types"] and session["amount_total"] > 0:
-            return _page(request, session, email=email, problem="This payment method is not accepted here.")
-        if method == "bacs_debit" and session["amount_total"] > 0:
-            account.engine.pay_delayed(id, email=email)
-        else:
-            account.engine.pay(id, str(form.get("card", "")), email)
-    except Challenged:
-        return RedirectResponse(f"/pay/{id}/challenge", 303)
-    except Declined as declined:
-        return _page(request, account.engine.session(id), email=email, problem=_DECLINES[declined.code], status=402)
-    except Closed:
-        return _page(request, account.engine.session(id), pressed=True)
-    except ApiError:
-        return templates.TemplateResponse(request, "gone.html", {"why": "unknown"}, 404)
-    return await _sent_back(account, session)
+            raise Declined("method_unknown")
+        if method == "bacs_debit":
+            return account.engine.pay_delayed(id, email=email)
+        return account.engine.pay(id, str(form.get("card", "")), email)
+
+    done = _tried(request, press, email)
+    return done if isinstance(done, Response) else await _sent_back(account, done)
 
 
 async def ask(request: Request) -> Response:
@@ -77,32 +72,33 @@ async def ask(request: Request) -> Response:
 async def answer(request: Request) -> Response:
     """The card's holder has answered."""
     account: Account = request.app.state.account
-    id = request.path_params["id"]
     approve = (await request.form()).get("answer") == "approve"
-    try:
-        session = account.engine.answer_challenge(id, approve=approve)
-    except Declined as declined:
-        return _page(request, account.engine.session(id), problem=_DECLINES[declined.code], status=402)
-    except Closed:
-        return _page(request, account.engine.session(id), pressed=True)
-    except ApiError:
-        return templates.TemplateResponse(request, "gone.html", {"why": "unknown"}, 404)
-    return await _sent_back(account, session)
+    done = _tried(request, lambda session: account.engine.answer_challenge(session, approve=approve))
+    return done if isinstance(done, Response) else await _sent_back(account, done)
 
 
 async def promotion(request: Request) -> Response:
     """A promotion code was typed."""
     account: Account = request.app.state.account
+    typed = str((await request.form()).get("promotion", ""))
+    done = _tried(request, lambda session: account.engine.apply_promotion(session, typed))
+    return done if isinstance(done, Response) else _page(request, done)
+
+
+def _tried(request: Request, act: Callable[[str], Document], email: str = "") -> Document | Response:
+    """The session after something was tried with it, or the page that says why it was not done."""
+    account: Account = request.app.state.account
     id = request.path_params["id"]
     try:
-        session = account.engine.apply_promotion(id, str((await request.form()).get("promotion", "")))
+        return act(id)
+    except Challenged:
+        return RedirectResponse(f"/pay/{id}/challenge", 303)
     except Declined as declined:
-        return _page(request, account.engine.session(id), problem=_DECLINES[declined.code], status=402)
+        return _page(request, account.engine.session(id), email=email, problem=_DECLINES[declined.code], status=402)
     except Closed:
         return _page(request, account.engine.session(id), pressed=True)
     except ApiError:
         return templates.TemplateResponse(request, "gone.html", {"why": "unknown"}, 404)
-    return _page(request, session)
 
 
 async def _sent_back(account: Account, session: Document) -> Response:
