@@ -191,7 +191,18 @@ def charge(of: Document, details: Document, created: int, *, paid: bool) -> Docu
         fraud_details={},
         livemode=False,
         metadata=dict(of["metadata"]),
-        outcome={"network_status": "approved_by_network" if paid else "declined_by_network", "type": "authorized"},
+        outcome={
+            "advice_code": None,
+            "network_advice_code": None,
+            "network_decline_code": None if paid else "05",
+            "network_status": "approved_by_network" if paid else "declined_by_network",
+            "reason": None if paid else "generic_decline",
+            "risk_level": "normal",
+            "risk_score": 20,
+            "rule": None,
+            "seller_message": "Payment complete." if paid else "The bank did not return any further details.",
+            "type": "authorized" if paid else "issuer_declined",
+        },
         paid=paid,
         payment_intent=of["id"],
         payment_method_details=details,
@@ -280,8 +291,9 @@ def refund(of: Document, amount: int, reason: str | None, metadata: Document, cr
 
 
 _EVIDENCE = (
-    "access_activity_log billing_address cancellation_policy cancellation_policy_disclosure cancellation_rebuttal "
-    "customer_communication customer_email_address customer_name customer_purchase_ip customer_signature "
+    "access_activity_log appeal billing_address cancellation_policy cancellation_policy_disclosure "
+    "cancellation_rebuttal customer_communication customer_email_address customer_name customer_purchase_ip "
+    "customer_signature "
     "duplicate_charge_documentation duplicate_charge_explanation duplicate_charge_id product_description receipt "
     "refund_policy refund_policy_disclosure refund_refusal_explanation service_date service_documentation "
     "shipping_address shipping_carrier shipping_date shipping_documentation shipping_tracking_number "
@@ -316,7 +328,7 @@ def dispute(of: Document, created: int) -> Document:
         "network_reason_code": "10.4",
         "payment_intent": of["payment_intent"],
         "payment_method_details": {
-            "card": {"brand": "visa", "case_type": "chargeback", "network_reason_code": "10.4"},
+            "card": {"brand": "visa", "case_type": "chargeback", "network": "visa", "network_reason_code": "10.4"},
             "type": "card",
         },
         "reason": "fraudulent",
