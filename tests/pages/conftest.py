@@ -48,9 +48,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(missing)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chrome() -> Iterator[Browser]:
-    """A headless Chromium."""
+    """A headless Chromium. Ended with these tests: while it lives, no other event loop can run in this thread."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium(),
