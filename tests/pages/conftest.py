@@ -39,18 +39,19 @@ def chromium() -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of these need a browser."""
+    """All of these need a browser, and come last."""
     missing = pytest.mark.skip(reason="no Chromium: apt-get install chromium, or set COUNTERFOIL_CHROMIUM")
-    for item in items:
-        if Path(item.path).is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.browser)
-            if chromium() is None:
-                item.add_marker(missing)
+    ours = [item for item in items if Path(item.path).is_relative_to(Path(__file__).parent)]
+    for item in ours:
+        item.add_marker(pytest.mark.browser)
+        if chromium() is None:
+            item.add_marker(missing)
+    items.sort(key=lambda item: item in ours)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def chrome() -> Iterator[Browser]:
-    """A headless Chromium. Ended with these tests: while it lives, no other event loop can run in this thread."""
+    """A headless Chromium. While it lives, no other event loop can run in this thread: so these tests are the last."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium(),
