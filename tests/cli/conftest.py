@@ -1,5 +1,6 @@
 """The command line in this very process, which is quick: the same `main`, the same environment."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ def run(
 
     def run(*arguments: str, **settings: str) -> Said:
         with monkeypatch.context() as patch:
-            for name in list(__import__("os").environ):
+            for name in list(os.environ):
                 if name not in environment():
                     patch.delenv(name)
             for name, value in {"COUNTERFOIL_DATABASE_URL": database, "COLUMNS": "200", **settings}.items():

@@ -42,7 +42,7 @@ def set_cap(
     """
     with reach.host(use_embedded=use_embedded) as host:
         known = host.run(catalogue.code(code))
-        reach.check_period(known, period)
+        catalogue.check_period(known, period)
         shop = Shop(clocks=Clocks(), livemode=False)
         try:
             host.run(catalogue.set_cap(code=known, period=period, cap=cap, note=note, confirmed=confirm, shop=shop))

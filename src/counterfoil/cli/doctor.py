@@ -16,6 +16,7 @@ from rich.table import Table
 
 from counterfoil import movable_clock, schema, verbs
 from counterfoil.cli import reach
+from counterfoil.cli.trouble import in_one_line
 from counterfoil.clocks import format_duration
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.service import seller
@@ -78,8 +79,8 @@ def _database(settings: Settings) -> Iterator[Finding]:
     try:
         opened = psycopg.connect(settings.database_url, autocommit=True, connect_timeout=10)
     except psycopg.OperationalError as error:
-        said = " ".join(str(error).split())
-        yield Finding("PostgreSQL", f"cannot be reached: {said}", fine=False, mend="check COUNTERFOIL_DATABASE_URL")
+        found = f"cannot be reached: {in_one_line(error)}"
+        yield Finding("PostgreSQL", found, fine=False, mend="check COUNTERFOIL_DATABASE_URL")
         return
     with opened as connection:
         number = connection.info.server_version

@@ -16,10 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from counterfoil import embedded
-from counterfoil.errors import PeriodInvalid
 from counterfoil.hosts.psycopg import Psycopg
-from counterfoil.model import Code
-from counterfoil.periods import check_key
 from counterfoil.service.settings import DatabaseUrl, SettingsImpossible, explained
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -93,19 +90,6 @@ def host(*, use_embedded: bool = False) -> Iterator[Psycopg]:
     """A host to run verbs on."""
     with connection(use_embedded=use_embedded) as opened:
         yield Psycopg(opened, _where().database_schema)
-
-
-def check_period(code: Code, period: str) -> None:
-    """
-    Nothing, if this is a key of the code's calendar.
-
-    Raises:
-        PeriodInvalid: It is not.
-    """
-    try:
-        check_key(code.calendar, period)
-    except ValueError as error:
-        raise PeriodInvalid(str(error)) from None
 
 
 def schema_name() -> str:

@@ -14,6 +14,11 @@ class NotFine(Exception):
     """What was asked about is not fine: exit 1."""
 
 
+def in_one_line(error: Exception) -> str:
+    """What a driver says over several lines."""
+    return " ".join(str(error).split())
+
+
 def exit_code(error: Exception) -> int:
     """Say what is wrong, and the exit code for it. What is no error of ours is raised again."""
     match error:
@@ -31,9 +36,9 @@ def exit_code(error: Exception) -> int:
             click.echo("counterfoil: the database has no schema of this version: run `counterfoil migrate`", err=True)
             return 1
         case psycopg.OperationalError():
-            said = " ".join(str(error).split())
             click.echo(
-                f"counterfoil: the database cannot be reached; check COUNTERFOIL_DATABASE_URL ({said})", err=True
+                f"counterfoil: the database cannot be reached; check COUNTERFOIL_DATABASE_URL ({in_one_line(error)})",
+                err=True,
             )
             return 1
     raise error

@@ -30,7 +30,7 @@ def command(code: str | None, period: str | None, as_csv: bool, as_json: bool, u
     with reach.host(use_embedded=use_embedded) as host:
         codes = [host.run(catalogue.code(code))] if code else host.run(catalogue.codes(most=100_000))
         if code and period:
-            reach.check_period(codes[0], period)
+            catalogue.check_period(codes[0], period)
         # A period is of one calendar: of all codes, those are shown that have it.
         fitting = [one for one in codes if period is None or is_key(one.calendar, period)]
         found = [UsageOut.of(host.run(verbs.usage(code=one.code, period=period))) for one in fitting]

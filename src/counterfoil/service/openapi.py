@@ -20,6 +20,12 @@ from counterfoil.service.resources import ProblemOut
 SCOPE = "x-counterfoil-scope"
 PROBLEMS = "x-counterfoil-problems"
 
+#: What any call with a key can meet, and any POST of those.
+_WITH_A_KEY = ("unauthorized", "forbidden", "busy", "internal", "bad-request", "too-large")
+_POSTED = ("idempotency-mismatch", "idempotency-in-progress")
+#: What is no call's own.
+ANYWHERE = frozenset((*_WITH_A_KEY, *_POSTED, "unsupported-media-type", "invalid-request", "not-found"))
+
 _KEY = {"key": {"type": "http", "scheme": "bearer", "description": "A key of `counterfoil key create`."}}
 _IDEMPOTENCY = {
     "name": "Idempotency-Key",
@@ -69,13 +75,14 @@ def _complete(method: str, path: str, call: dict[str, Any]) -> None:
     call["operationId"] = operation_id(method, path)
     first, _, rest = call.pop("description", call["summary"]).partition("\n")
     call["summary"] = first.rstrip(".")
-    if rest.strip():
-        call["description"] = rest.strip()
+    paragraphs = [rest.strip()] if rest.strip() else []
     if SCOPE in call:
         call["security"] = [{"key": []}]
-        call["description"] = "\n\n".join([f"Needs a key that reaches `{call[SCOPE]}`.", *filter(None, [rest.strip()])])
-    if SCOPE in call and method == "post":
-        call.setdefault("parameters", []).append(_IDEMPOTENCY)
+        paragraphs.insert(0, f"Needs a key that reaches `{call[SCOPE]}`.")
+        if method == "post":
+            call.setdefault("parameters", []).append(_IDEMPOTENCY)
+    if paragraphs:
+        call["description"] = "\n\n".join(paragraphs)
     responses = call["responses"]
     if "422" in responses and "application/json" in responses["422"]["content"]:
         del responses["422"]
@@ -96,9 +103,9 @@ def _problems(method: str, path: str, call: dict[str, Any]) -> Iterator[str]:
     yield from call.pop(PROBLEMS, ())
     body = "requestBody" in call
     if SCOPE in call:
-        yield from ("unauthorized", "forbidden", "busy", "internal", "bad-request", "too-large")
+        yield from _WITH_A_KEY
         if method == "post":
-            yield from ("idempotency-mismatch", "idempotency-in-progress")
+            yield from _POSTED
         if method != "get":
             yield "unsupported-media-type"
         if body or any(one["in"] == "query" for one in call.get("parameters", ())):

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from counterfoil import catalogue, errors, verbs
 from counterfoil.catalogue import CodeTerms
 from counterfoil.model import Code, RefundPolicy
-from counterfoil.periods import Calendar, check_key
+from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
 from counterfoil.service.fields import (
     Amount,
@@ -206,7 +206,7 @@ async def usage(request: Request, code: str, period: str | None = None) -> Usage
     state = state_of(request)
     known = await found(state, code)
     if period is not None:
-        _check_period(known, period)
+        catalogue.check_period(known, period)
     return UsageOut.of(await state.run(verbs.usage(code=code, period=period)))
 
 
@@ -235,20 +235,13 @@ async def set_cap(request: Request, code: str, period: str, body: AllocationIn) 
     """Set the cap of one period. Raised freely; below what is used only with *confirm*."""
     state = state_of(request)
     known = await found(state, code)
-    _check_period(known, period)
+    catalogue.check_period(known, period)
     await state.run(
         catalogue.set_cap(
             code=known, period=period, cap=body.cap, note=body.note, confirmed=body.confirm, shop=state.shop
         )
     )
     return UsageOut.of(await state.run(verbs.usage(code=code, period=period)))
-
-
-def _check_period(code: Code, period: str) -> None:
-    try:
-        check_key(code.calendar, period)
-    except ValueError as error:
-        raise errors.PeriodInvalid(str(error)) from None
 
 
 def _check_window(terms: CodeTerms) -> None:

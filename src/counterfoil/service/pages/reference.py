@@ -6,18 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from counterfoil.service.openapi import ANYWHERE
 from counterfoil.service.pages.rendering import page
 from counterfoil.service.problems import KINDS
 
 reference = APIRouter(include_in_schema=False)
-
-#: Problems that any call can meet: listed once, below all calls.
-_ANYWHERE = frozenset(
-    """
-    bad-request busy forbidden idempotency-in-progress idempotency-mismatch internal invalid-request not-found too-large
-    unauthorized unsupported-media-type
-    """.split()
-)
 
 
 @reference.get("/problems/{code}")
@@ -55,7 +48,7 @@ async def calls(request: Request) -> Response:
                             .get("code", {})
                             .get("enum", ())
                         }
-                        - _ANYWHERE
+                        - ANYWHERE
                     ),
                     "query": [one for one in call.get("parameters", []) if one["in"] == "query"],
                     "fields": _fields(schemas.get(body.get("$ref", "").rpartition("/")[2], {})),

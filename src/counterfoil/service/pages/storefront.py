@@ -36,10 +36,7 @@ async def product(request: Request, id: str, code: str = "") -> Response:
     found = await _product(state, id)
     if found is None:
         return page(request, "not_found.html", 404)
-    price, told, known = await _priced(state, found, code)
-    return page(
-        request, "product.html", product=found, price=price, said=told, code=code, known=known, buyer="", wrong=None
-    )
+    return await _offer(request, found, code)
 
 
 @storefront.get("/products/{id}/price")
@@ -65,21 +62,13 @@ async def buy(request: Request, id: str) -> Response:
     typed, buyer = str(form.get("code", "")), str(form.get("buyer", ""))
     if "look" in form:
         # A form and not a link, so that the address that was typed is in no URL and is not lost.
-        shown, told, known = await _priced(state, found, typed)
-        return page(
-            request, "product.html", product=found, price=shown, said=told, code=typed, known=known, buyer=buyer,
-            wrong=None,
-        )  # fmt: skip
+        return await _offer(request, found, typed, buyer)
     digest, token = browser.known_or_new(request, state)
     try:
         check_buyer(buyer)
         code = check_code(typed) if typed.strip() else None
     except ValueError as error:
-        shown, told, known = await _priced(state, found, typed)
-        return page(
-            request, "product.html", 422, product=found, price=shown, said=told, code=typed, known=known, buyer=buyer,
-            wrong=str(error),
-        )  # fmt: skip
+        return await _offer(request, found, typed, buyer, wrong=str(error), status=422)
     base = state.settings.public_url.rstrip("/")
     order = Order(
         buyer=buyer,
@@ -174,6 +163,17 @@ async def learn(request: Request, unlock: str) -> Response:
     if unlock not in await _unlocked(state, sales):
         return page(request, "locked.html", 403)
     return page(request, "content.html", content=content_of(unlock))
+
+
+async def _offer(
+    request: Request, product: Product, typed: str, buyer: str = "", *, wrong: str | None = None, status: int = 200
+) -> Response:
+    """A product's page, with the price that what was typed makes."""
+    price, told, known = await _priced(state_of(request), product, typed)
+    return page(
+        request, "product.html", status, product=product, price=price, said=told, code=typed, known=known, buyer=buyer,
+        wrong=wrong,
+    )  # fmt: skip
 
 
 async def _shown(request: Request, state: State, sale: Checkout, told: Said | None = None) -> Response:
