@@ -40,10 +40,17 @@ def sim(alone: Running) -> Running:
 @pytest.fixture
 def sdk(sim: Running) -> stripe.StripeClient:
     """The SDK as anybody uses it, without retries."""
+    return client(sim.base_url)
+
+
+def client(base_url: str, *, timeout: float = 3, retries: int = 0) -> stripe.StripeClient:
+    """The SDK's client of a simulator."""
     return stripe.StripeClient(
-        "sk_test_x", base_addresses={"api": sim.base_url}, max_network_retries=0,
-        http_client=stripe.RequestsClient(timeout=3),
-    )  # fmt: skip
+        "sk_test_x",
+        base_addresses={"api": base_url},
+        max_network_retries=retries,
+        http_client=stripe.RequestsClient(timeout=timeout),
+    )
 
 
 def create(sdk: stripe.StripeClient, key: str | None = None, **change: Any) -> stripe.checkout.Session:

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 import stripe
-from tests.simulator.conftest import create, soon
+from tests.simulator.conftest import client, create, soon
 
 from counterfoil.simulator import Fault, Running, run_in_thread
 from counterfoil.simulator.engine import Challenged, Closed, Declined
@@ -53,10 +53,7 @@ class TestRules:
     @pytest.mark.parametrize(("should", "tries"), [("true", 3), (None, 1)])
     def test_429_with_and_without_the_header(self, sim: Running, should: str | None, tries: int) -> None:
         """The SDK tries a 429 again only where Stripe asks for it."""
-        retrying = stripe.StripeClient(
-            "sk_test_x", base_addresses={"api": sim.base_url}, max_network_retries=2,
-            http_client=stripe.RequestsClient(timeout=3),
-        )  # fmt: skip
+        retrying = client(sim.base_url, retries=2)
         headers = {"Stripe-Should-Retry": should} if should else None
         sim.fail_next(Fault("refuse", "GET", times=9, status=429, code="rate_limit", headers=headers))
         with pytest.raises(stripe.RateLimitError):
@@ -77,9 +74,7 @@ class TestRules:
 class TestRateLimit:
     def test_each_kind_of_call_has_its_own(self) -> None:
         with run_in_thread(rate_limit=5) as sim:
-            sdk = stripe.StripeClient(
-                "sk_test_x", base_addresses={"api": sim.base_url}, http_client=stripe.RequestsClient(timeout=3)
-            )
+            sdk = client(sim.base_url)
             limited = 0
             for _ in range(30):
                 try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import stripe
-from tests.simulator.conftest import create, soon
+from tests.simulator.conftest import client, create, soon
 from tests.support.commands import command, line_with, started
 
 from counterfoil.simulator import Running, run_in_thread
@@ -21,12 +21,7 @@ def again(tmp_path: Path) -> Callable[[], Any]:
     @contextmanager
     def begin() -> Iterator[tuple[Running, stripe.StripeClient]]:
         with run_in_thread(state=tmp_path / "state.json") as sim:
-            yield (
-                sim,
-                stripe.StripeClient(
-                    "sk_test_x", base_addresses={"api": sim.base_url}, http_client=stripe.RequestsClient(timeout=3)
-                ),
-            )
+            yield sim, client(sim.base_url)
 
     return begin
 
@@ -85,9 +80,7 @@ def test_by_the_command(tmp_path: Path) -> None:
     for number in range(2):
         with started("simulator", "--port", "0", "--state", str(file)) as process:
             base = line_with(process, "STRIPE_API_BASE=").strip().partition("=")[2]
-            sdk = stripe.StripeClient(
-                "sk_test_x", base_addresses={"api": base}, http_client=stripe.RequestsClient(timeout=3)
-            )
+            sdk = client(base)
             assert len(sdk.v1.checkout.sessions.list().data) == number
             create(sdk)
             process.terminate()

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 import stripe
-from tests.simulator.conftest import create, soon
+from tests.simulator.conftest import client, create, soon
 from tests.support.races import beside, until
 from tests.support.serving import body_of, in_thread
 
@@ -246,10 +246,7 @@ class TestFaults:
     def test_what_the_sdk_makes_of_it(
         self, sim: Running, fault: Fault, error: type[stripe.StripeError], made: int
     ) -> None:
-        quick = stripe.StripeClient(
-            "sk_test_x", base_addresses={"api": sim.base_url}, max_network_retries=0,
-            http_client=stripe.RequestsClient(timeout=0.5),
-        )  # fmt: skip
+        quick = client(sim.base_url, timeout=0.5)
         sim.fail_next(fault)
         with pytest.raises(error):
             create(quick, "key-1")
@@ -260,10 +257,7 @@ class TestFaults:
 
     def test_an_answer_that_drips(self, sim: Running) -> None:
         """Half a second a read, and the whole takes one: the SDK counts between two bytes, and not the whole."""
-        quick = stripe.StripeClient(
-            "sk_test_x", base_addresses={"api": sim.base_url}, max_network_retries=0,
-            http_client=stripe.RequestsClient(timeout=0.5),
-        )  # fmt: skip
+        quick = client(sim.base_url, timeout=0.5)
         sim.fail_next(Fault("drip", seconds=1.0))
         began = time.monotonic()
         assert create(quick).status == "open"

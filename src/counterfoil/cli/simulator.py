@@ -40,7 +40,7 @@ def command(
     """
     if context.invoked_subcommand is not None:
         return
-    from counterfoil.simulator import StateUnreadable, create_app, read_state
+    from counterfoil.simulator import StateUnreadable, create_app
     from counterfoil.simulator.objects import new_id
 
     try:
@@ -51,25 +51,24 @@ def command(
         listening = listen("127.0.0.1", port)
     except OSError as error:
         raise NotFine(f"port {port} cannot be had ({error.strerror}): give another with --port") from None
-    try:
-        read_state(state)
-    except StateUnreadable as unreadable:
-        raise NotFine(str(unreadable)) from None
     base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     secret = webhook_secret or new_id("whsec", 32)
+    try:
+        app = create_app(
+            base_url,
+            skew=skewed,
+            floor=least,
+            webhook_url=webhook_url,
+            webhook_secret=secret,
+            rate_limit=rate_limit,
+            state=state,
+        )
+    except StateUnreadable as unreadable:
+        raise NotFine(str(unreadable)) from None
     click.echo(f"STRIPE_API_BASE={base_url}")
     if webhook_url:
         click.echo(f"STRIPE_WEBHOOK_SECRET={secret}")
     click.echo(f"look at it: {base_url}/_simulator/")
-    app = create_app(
-        base_url,
-        skew=skewed,
-        floor=least,
-        webhook_url=webhook_url,
-        webhook_secret=secret,
-        rate_limit=rate_limit,
-        state=state,
-    )
     serve_until_told(uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)), listening)
 
 

@@ -52,14 +52,18 @@ def create_app(
         rate_limit: How many calls of one kind a second may see; Stripe's is 25.
         state: A file to keep it all in; in memory only unless given. Written a second after a change, and at the end.
         on_move: Told how far the clock will be ahead, before it is moved: so that another clock can go along.
+
+    Raises:
+        StateUnreadable: The file is no state of this program.
     """
+    saved = keeping.read(state) if state else None
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         engine = Engine(base_url.rstrip("/"), Clock(skew, source), floor=int(floor.total_seconds()))
         account = Account(engine, retries, on_move, rate_limit)
-        if state:
-            keeping.load(account, state)
+        if saved:
+            keeping.restore(account, saved)
         known = [one for one in account.deliveries.endpoints.values() if one.url == webhook_url]
         if webhook_url and not known:
             account.add_endpoint(webhook_url, webhook_secret)
@@ -82,7 +86,7 @@ def create_app(
 
     return Starlette(
         lifespan=lifespan,
-        middleware=[Middleware(SafeHeaders)],
+        middleware=[Middleware(SafeHeaders), *([Middleware(Noticed)] if state else [])],
         routes=[
             Mount("/static", StaticFiles(directory=STATIC)),
             *till.routes,
@@ -109,16 +113,29 @@ class _Api:
         await api.serve(scope, receive, send)
 
 
+class Noticed:
+    """Whatever was asked may have changed something, which is then to be saved."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Notice it once it was answered."""
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            if scope["type"] == "http":
+                scope["app"].state.account.engine.changed = True
+
+
 class SafeHeaders:
-    """Pages load what this server has, and nothing else. Whatever was asked may have changed something."""
+    """Pages load what this server has, and nothing else."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Add the headers to pages."""
-        if scope["type"] == "http":
-            scope["app"].state.account.engine.changed = True
 
         async def dressed(message: Any) -> None:
             if message["type"] == "http.response.start":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from starlette.requests import Request
 
@@ -41,8 +41,37 @@ class Call:
             raise unknown_parameter(name)
 
 
-def created_in(call: Call) -> Callable[[int], bool]:
-    """The filter ``created``: a moment, or its bounds; taken out of the parameters."""
+def known(store: Mapping[str, Document], kind: str, id: str, param: str) -> Document:
+    """
+    The object of an id.
+
+    Raises:
+        ApiError: There is none.
+    """
+    if id not in store:
+        raise missing(kind, id, param)
+    return store[id]
+
+
+def listing(
+    call: Call, found: Iterable[Document], url: str, *filters: str, show: Callable[[Document], Document] = objects.shown
+) -> Document:
+    """
+    One page of what was found, newest first, of those that have the values the call names for *filters*, and were
+    created when it says. Whatever parameter is left by now is unknown.
+
+    Raises:
+        ApiError: The limit is out of bounds, a cursor is of nothing, or a parameter is unknown.
+    """
+    wanted = {name: call.given.pop(name) for name in filters if name in call.given}
+    created = _created(call)
+    fitting = (
+        one for one in found if created(one["created"]) and all(one[name] == value for name, value in wanted.items())
+    )
+    return page(call, fitting, url, show)
+
+
+def _created(call: Call) -> Callable[[int], bool]:
     wanted = call.given.pop("created", None)
     if wanted is None:
         return lambda _: True
@@ -57,9 +86,11 @@ def created_in(call: Call) -> Callable[[int], bool]:
     return lambda stamp: all(tests[name](stamp, int(bound)) for name, bound in wanted.items())
 
 
-def page(call: Call, found: Iterable[Document], url: str) -> Document:
+def page(
+    call: Call, found: Iterable[Document], url: str, show: Callable[[Document], Document] = objects.shown
+) -> Document:
     """
-    One page of what was found, newest first. Whatever parameter is left by now is unknown.
+    One page of what was found, in its order; only what is on it is shown.
 
     Raises:
         ApiError: The limit is out of bounds, a cursor is of nothing, or a parameter is unknown.
@@ -67,17 +98,18 @@ def page(call: Call, found: Iterable[Document], url: str) -> Document:
     limit = call.given.pop("limit", "10")
     if not limit.isdigit() or not 1 <= int(limit) <= 100:
         raise ApiError(400, "This value must be greater than or equal to 1 and at most 100.", param="limit")
+    most = int(limit)
     after, before = call.given.pop("starting_after", None), call.given.pop("ending_before", None)
     call.nothing_else()
-    data = [objects.shown(one) for one in found]
+    data = list(found)
     ids = [document["id"] for document in data]
     for cursor in (after, before):
         if cursor is not None and cursor not in ids:
             raise missing("object", cursor, "starting_after" if cursor == after else "ending_before")
     if after is not None:
         data = data[ids.index(after) + 1 :]
-        return {"object": "list", "data": data[: int(limit)], "has_more": len(data) > int(limit), "url": url}
-    if before is not None:
+    elif before is not None:
         data = data[: ids.index(before)]
-        return {"object": "list", "data": data[-int(limit) :], "has_more": len(data) > int(limit), "url": url}
-    return {"object": "list", "data": data[: int(limit)], "has_more": len(data) > int(limit), "url": url}
+    backwards = after is None and before is not None
+    on_it = data[-most:] if backwards else data[:most]
+    return {"object": "list", "data": [show(one) for one in on_it], "has_more": len(data) > most, "url": url}

@@ -19,6 +19,7 @@ from counterfoil.simulator.account import Account
 from counterfoil.simulator.deliveries import LIVE, SANDBOX
 from counterfoil.simulator.engine import Cause, Challenged, Closed, Declined
 from counterfoil.simulator.faults import Fault
+from counterfoil.simulator.objects import Document
 from counterfoil.simulator.refusals import ApiError
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -37,6 +38,10 @@ def local(handler: Handler) -> Handler:
             return await handler(request)
         except ApiError as error:
             return JSONResponse(error.body, error.status)
+        except Declined as declined:
+            return JSONResponse({"declined": declined.code}, 402)
+        except Closed as closed:
+            return JSONResponse({"closed": str(closed)}, 409)
         except (ValueError, KeyError, TypeError) as error:
             return JSONResponse({"error": str(error)}, 400)
 
@@ -51,6 +56,12 @@ def account_of(request: Request) -> Account:
 
 async def _body(request: Request) -> dict[str, Any]:
     return dict(await request.json()) if await request.body() else {}
+
+
+async def _told(account: Account, changed: Document) -> Response:
+    """What was changed, once its events were delivered."""
+    await account.deliveries.idle()
+    return JSONResponse(objects.shown(changed))
 
 
 async def read_clock(request: Request) -> Response:
@@ -81,25 +92,14 @@ async def pay(request: Request) -> Response:
             paid = account.engine.pay(id, body.get("card", "4242424242424242"))
     except Challenged:
         return JSONResponse({"challenge": f"/_simulator/sessions/{id}/challenge"}, 402)
-    except Declined as declined:
-        return JSONResponse({"declined": declined.code}, 402)
-    except Closed as closed:
-        return JSONResponse({"closed": str(closed)}, 409)
-    await account.deliveries.idle()
-    return JSONResponse(objects.shown(paid))
+    return await _told(account, paid)
 
 
 async def challenge(request: Request) -> Response:
     """Answer the question of a card's bank: ``approve`` true or false; and wait for its events."""
     account, body = account_of(request), await _body(request)
-    try:
-        session = account.engine.answer_challenge(request.path_params["id"], approve=bool(body.get("approve", True)))
-    except Declined as declined:
-        return JSONResponse({"declined": declined.code}, 402)
-    except Closed as closed:
-        return JSONResponse({"closed": str(closed)}, 409)
-    await account.deliveries.idle()
-    return JSONResponse(objects.shown(session))
+    session = account.engine.answer_challenge(request.path_params["id"], approve=bool(body.get("approve", True)))
+    return await _told(account, session)
 
 
 async def close_dispute(request: Request) -> Response:
@@ -109,8 +109,7 @@ async def close_dispute(request: Request) -> Response:
         raise ValueError("status is won or lost")
     dispute = account.engine.disputes[request.path_params["id"]]
     money_back.close_dispute(account.engine, dispute, body["status"], Cause())
-    await account.deliveries.idle()
-    return JSONResponse(objects.shown(dispute))
+    return await _told(account, dispute)
 
 
 async def fail_refund(request: Request) -> Response:
@@ -118,8 +117,7 @@ async def fail_refund(request: Request) -> Response:
     account = account_of(request)
     refund = account.engine.refunds[request.path_params["id"]]
     money_back.refund_fails(account.engine, refund)
-    await account.deliveries.idle()
-    return JSONResponse(objects.shown(refund))
+    return await _told(account, refund)
 
 
 async def read_switches(request: Request) -> Response:
@@ -160,8 +158,7 @@ async def expire(request: Request) -> Response:
     """Expire a session, and wait for its event."""
     account = account_of(request)
     expired = account.engine.expire_session(request.path_params["id"], Cause())
-    await account.deliveries.idle()
-    return JSONResponse(objects.shown(expired))
+    return await _told(account, expired)
 
 
 async def add_fault(request: Request) -> Response:

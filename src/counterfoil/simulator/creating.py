@@ -34,8 +34,6 @@ def check(given: dict[str, Any], now: int, floor: int, reduce: Reduction) -> dic
         ApiError: In Stripe's words.
     """
     for name in given:
-        if name == "payment_method_types":
-            raise unknown_parameter(name)
         if name not in KNOWN:
             raise unknown_parameter(name)
     if given.get("mode") is None:

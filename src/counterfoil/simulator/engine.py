@@ -70,9 +70,9 @@ class Engine:
         floor: The least time to ``expires_at``, in seconds.
         late_challenge_wins: Whether a challenge that was begun before ``expires_at`` and approved after it pays all the
             same. Stripe does not document which; off, an expired session is over.
-        changed: Something was asked or happened since this was last set to False.
         counted_again: Whether a coupon that filled up meanwhile is refused when the buyer presses pay. Not documented
             either; on, no coupon is used more often than it says.
+        changed: Something happened since this was last set to False.
     """
 
     base_url: str

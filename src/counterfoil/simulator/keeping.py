@@ -53,14 +53,14 @@ def save(account: Account, file: Path) -> None:
     half.replace(file)
 
 
-def read(file: Path | None) -> dict[str, Any] | None:
+def read(file: Path) -> dict[str, Any] | None:
     """
     What was saved; None where there is no file yet.
 
     Raises:
         StateUnreadable: It is no state of this program.
     """
-    if file is None or not file.exists():
+    if not file.exists():
         return None
     try:
         state: dict[str, Any] = json.loads(file.read_text("utf-8"))
@@ -73,19 +73,8 @@ def read(file: Path | None) -> dict[str, Any] | None:
     return state
 
 
-def load(account: Account, file: Path) -> None:
-    """
-    Go on where it was left; a file that is not there yet is a beginning.
-
-    Raises:
-        StateUnreadable: It is no state of this program.
-    """
-    state = read(file)
-    if state is not None:
-        _restore(account, state)
-
-
-def _restore(account: Account, state: dict[str, Any]) -> None:
+def restore(account: Account, state: dict[str, Any]) -> None:
+    """Go on where it was left."""
     engine, deliveries = account.engine, account.deliveries
     engine.clock.ahead = max(engine.clock.ahead, timedelta(seconds=state["ahead"]))
     for name in _STORES:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from counterfoil.simulator import objects
 from counterfoil.simulator.account import Account
-from counterfoil.simulator.calls import Call, Routes, created_in, page
+from counterfoil.simulator.calls import Call, Routes, known, listing
 from counterfoil.simulator.engine import Cause
 from counterfoil.simulator.objects import Document
-from counterfoil.simulator.refusals import missing
 
 
 def create(account: Account, call: Call) -> Document:
@@ -23,21 +22,12 @@ def retrieve(account: Account, call: Call) -> Document:
     """One customer."""
     call.expand()
     call.nothing_else()
-    if call.id not in account.engine.customers:
-        raise missing("customer", call.id, "customer")
-    return objects.shown(account.engine.customers[call.id])
+    return objects.shown(known(account.engine.customers, "customer", call.id, "customer"))
 
 
 def listed(account: Account, call: Call) -> Document:
     """Customers, newest first."""
-    email = call.given.pop("email", None)
-    created = created_in(call)
-    fitting = (
-        one
-        for one in reversed(account.engine.customers.values())
-        if email in (None, one["email"]) and created(one["created"])
-    )
-    return page(call, fitting, "/v1/customers")
+    return listing(call, reversed(account.engine.customers.values()), "/v1/customers", "email")
 
 
 ROUTES: Routes = [

@@ -6,7 +6,7 @@ from typing import Any
 
 from counterfoil.simulator import objects, reductions
 from counterfoil.simulator.account import Account
-from counterfoil.simulator.calls import Call, Routes, created_in, page
+from counterfoil.simulator.calls import Call, Routes, known, listing
 from counterfoil.simulator.objects import Document
 from counterfoil.simulator.refusals import ApiError, exclusive, missing, missing_parameter
 
@@ -51,9 +51,7 @@ def retrieve_coupon(account: Account, call: Call) -> Document:
 
 def list_coupons(account: Account, call: Call) -> Document:
     """Coupons, newest first."""
-    created = created_in(call)
-    fitting = (_coupon(account, id) for id in reversed(account.engine.coupons))
-    return page(call, (one for one in fitting if created(one["created"])), "/v1/coupons")
+    return listing(call, (_coupon(account, id) for id in reversed(account.engine.coupons)), "/v1/coupons")
 
 
 def delete_coupon(account: Account, call: Call) -> Document:
@@ -69,8 +67,7 @@ def create_promotion_code(account: Account, call: Call) -> Document:
     promotion = given.pop("promotion", None)
     if not isinstance(promotion, dict) or "coupon" not in promotion:
         raise missing_parameter("promotion[coupon]")
-    if promotion["coupon"] not in engine.coupons:
-        raise missing("coupon", promotion["coupon"], "promotion[coupon]")
+    most = known(engine.coupons, "coupon", promotion["coupon"], "promotion[coupon]")["max_redemptions"]
     code = given.pop("code", None) or objects.new_id("", 8)[1:].upper()
     if not all(character.isalnum() or character == "-" for character in code):
         raise ApiError(400, "Promotion codes may have letters, digits and dashes only.", param="code")
@@ -85,7 +82,6 @@ def create_promotion_code(account: Account, call: Call) -> Document:
         metadata=given.pop("metadata", None) or {},
     )
     call.nothing_else()
-    most = engine.coupons[promotion["coupon"]]["max_redemptions"]
     if most is not None and (made["max_redemptions"] or 0) > most:
         raise ApiError(400, "max_redemptions is more than the coupon's.", param="max_redemptions")
     if made["active"] and any(
@@ -105,45 +101,37 @@ def retrieve_promotion_code(account: Account, call: Call) -> Document:
 
 def update_promotion_code(account: Account, call: Call) -> Document:
     """Switch it on or off: nothing else of it changes, its ``max_redemptions`` least of all."""
-    known = account.engine.promotion_codes.get(call.id)
-    if known is None:
-        raise missing("promotion code", call.id, "promotion_code")
+    code = known(account.engine.promotion_codes, "promotion code", call.id, "promotion_code")
     active, metadata = call.given.pop("active", None), call.given.pop("metadata", None)
     call.nothing_else()
     if active is not None:
-        known["active"] = active == "true"
+        code["active"] = active == "true"
     if isinstance(metadata, dict):
-        known["metadata"] |= metadata
+        code["metadata"] |= metadata
     return _promotion_code(account, call.id)
 
 
 def list_promotion_codes(account: Account, call: Call) -> Document:
     """Promotion codes, newest first."""
     code, coupon, active = (call.given.pop(name, None) for name in ("code", "coupon", "active"))
-    created = created_in(call)
     fitting = (
         one
         for one in (_promotion_code(account, id) for id in reversed(account.engine.promotion_codes))
         if (code is None or one["code"].lower() == code.lower())
         and coupon in (None, one["promotion"]["coupon"])
         and active in (None, str(one["active"]).lower())
-        and created(one["created"])
     )
-    return page(call, fitting, "/v1/promotion_codes")
+    return listing(call, fitting, "/v1/promotion_codes")
 
 
 def _coupon(account: Account, id: str) -> Document:
-    if id not in account.engine.coupons:
-        raise missing("coupon", id, "coupon")
-    coupon = account.engine.coupons[id]
+    coupon = known(account.engine.coupons, "coupon", id, "coupon")
     return objects.shown(coupon) | {"valid": reductions.is_valid(coupon, account.engine.clock.seconds())}
 
 
 def _promotion_code(account: Account, id: str) -> Document:
     engine = account.engine
-    if id not in engine.promotion_codes:
-        raise missing("promotion code", id, "promotion_code")
-    code = engine.promotion_codes[id]
+    code = known(engine.promotion_codes, "promotion code", id, "promotion_code")
     usable = reductions.usable(code, engine.coupons, engine.clock.seconds())
     return objects.shown(code) | {"active": code["active"] and usable}
 

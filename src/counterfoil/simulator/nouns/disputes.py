@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from counterfoil.simulator import money_back, objects
 from counterfoil.simulator.account import Account
-from counterfoil.simulator.calls import Call, Routes, created_in, page
+from counterfoil.simulator.calls import Call, Routes, known, listing
 from counterfoil.simulator.engine import Cause
 from counterfoil.simulator.objects import Document
-from counterfoil.simulator.refusals import missing
 
 #: Stripe's test evidence (docs.stripe.com/testing, disputes).
 WINNING, LOSING = "winning_evidence", "losing_evidence"
@@ -17,12 +16,12 @@ def retrieve(account: Account, call: Call) -> Document:
     """One dispute."""
     call.expand()
     call.nothing_else()
-    return objects.shown(_known(account, call))
+    return objects.shown(_of(account, call))
 
 
 def update(account: Account, call: Call) -> Document:
     """Send evidence: Stripe's two test texts decide it."""
-    dispute = _known(account, call)
+    dispute = _of(account, call)
     evidence = call.given.pop("evidence", {})
     submit = call.given.pop("submit", "true")
     metadata = call.given.pop("metadata", None)
@@ -43,26 +42,17 @@ def give_up(account: Account, call: Call) -> Document:
     """Close it: lost."""
     call.nothing_else()
     return objects.shown(
-        money_back.close_dispute(account.engine, _known(account, call), "lost", Cause(call.request_id, call.key))
+        money_back.close_dispute(account.engine, _of(account, call), "lost", Cause(call.request_id, call.key))
     )
 
 
 def listed(account: Account, call: Call) -> Document:
     """Disputes, newest first."""
-    wanted = {name: call.given.pop(name) for name in ("charge", "payment_intent") if name in call.given}
-    created = created_in(call)
-    fitting = (
-        one
-        for one in reversed(account.engine.disputes.values())
-        if all(one[name] == value for name, value in wanted.items()) and created(one["created"])
-    )
-    return page(call, fitting, "/v1/disputes")
+    return listing(call, reversed(account.engine.disputes.values()), "/v1/disputes", "charge", "payment_intent")
 
 
-def _known(account: Account, call: Call) -> Document:
-    if call.id not in account.engine.disputes:
-        raise missing("dispute", call.id, "dispute")
-    return account.engine.disputes[call.id]
+def _of(account: Account, call: Call) -> Document:
+    return known(account.engine.disputes, "dispute", call.id, "dispute")
 
 
 ROUTES: Routes = [

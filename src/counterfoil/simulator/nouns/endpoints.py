@@ -33,12 +33,12 @@ def create(account: Account, call: Call) -> Document:
 def retrieve(account: Account, call: Call) -> Document:
     """One endpoint."""
     call.nothing_else()
-    return _known(account, call).shown()
+    return _of(account, call).shown()
 
 
 def update(account: Account, call: Call) -> Document:
     """Change where it is, what it hears, and whether it hears at all."""
-    endpoint = _known(account, call)
+    endpoint = _of(account, call)
     endpoint.url = call.given.pop("url", endpoint.url)
     endpoint.enabled_events = list(call.given.pop("enabled_events", endpoint.enabled_events))
     endpoint.enabled = call.given.pop("disabled", str(not endpoint.enabled).lower()) != "true"
@@ -48,7 +48,7 @@ def update(account: Account, call: Call) -> Document:
 
 def delete(account: Account, call: Call) -> Document:
     """No more: what is to be tried again is not."""
-    endpoint = _known(account, call)
+    endpoint = _of(account, call)
     del account.deliveries.endpoints[call.id]
     endpoint.enabled = False
     return {"id": endpoint.id, "object": "webhook_endpoint", "deleted": True}
@@ -60,7 +60,7 @@ def listed(account: Account, call: Call) -> Document:
     return page(call, shown, "/v1/webhook_endpoints")
 
 
-def _known(account: Account, call: Call) -> Endpoint:
+def _of(account: Account, call: Call) -> Endpoint:
     if call.id not in account.deliveries.endpoints:
         raise missing("webhook endpoint", call.id, "webhook_endpoint")
     return account.deliveries.endpoints[call.id]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from counterfoil.simulator import objects
 from counterfoil.simulator.account import Account
-from counterfoil.simulator.calls import Call, Routes, created_in, page
+from counterfoil.simulator.calls import Call, Routes, known, listing
 from counterfoil.simulator.objects import Document
-from counterfoil.simulator.refusals import missing
 
 
 def retrieve_intent(account: Account, call: Call) -> Document:
     """One payment intent."""
     expand = call.expand()
     call.nothing_else()
-    found = objects.shown(_known(account.engine.intents, "payment_intent", call.id, "intent"))
+    found = objects.shown(known(account.engine.intents, "payment_intent", call.id, "intent"))
     if "latest_charge" in expand and found["latest_charge"]:
         found["latest_charge"] = objects.shown(account.engine.charges[found["latest_charge"]])
     return found
@@ -21,21 +20,14 @@ def retrieve_intent(account: Account, call: Call) -> Document:
 
 def list_intents(account: Account, call: Call) -> Document:
     """Payment intents, newest first."""
-    customer = call.given.pop("customer", None)
-    created = created_in(call)
-    fitting = (
-        intent
-        for intent in reversed(account.engine.intents.values())
-        if customer in (None, intent["customer"]) and created(intent["created"])
-    )
-    return page(call, fitting, "/v1/payment_intents")
+    return listing(call, reversed(account.engine.intents.values()), "/v1/payment_intents", "customer")
 
 
 def retrieve_charge(account: Account, call: Call) -> Document:
     """One charge."""
     expand = call.expand()
     call.nothing_else()
-    found = objects.shown(_known(account.engine.charges, "charge", call.id, "charge"))
+    found = objects.shown(known(account.engine.charges, "charge", call.id, "charge"))
     if "refunds" in expand:
         own = [one for one in reversed(account.engine.refunds.values()) if one["charge"] == call.id]
         found["refunds"] = {
@@ -49,20 +41,7 @@ def retrieve_charge(account: Account, call: Call) -> Document:
 
 def list_charges(account: Account, call: Call) -> Document:
     """Charges, newest first."""
-    intent = call.given.pop("payment_intent", None)
-    created = created_in(call)
-    fitting = (
-        charge
-        for charge in reversed(account.engine.charges.values())
-        if intent in (None, charge["payment_intent"]) and created(charge["created"])
-    )
-    return page(call, fitting, "/v1/charges")
-
-
-def _known(store: dict[str, Document], kind: str, id: str, param: str) -> Document:
-    if id not in store:
-        raise missing(kind, id, param)
-    return store[id]
+    return listing(call, reversed(account.engine.charges.values()), "/v1/charges", "payment_intent")
 
 
 ROUTES: Routes = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from counterfoil.simulator import money, money_back, objects
 from counterfoil.simulator.account import Account
-from counterfoil.simulator.calls import Call, Routes, created_in, page
+from counterfoil.simulator.calls import Call, Routes, known, listing
 from counterfoil.simulator.engine import Cause, Engine
 from counterfoil.simulator.objects import Document
-from counterfoil.simulator.refusals import ApiError, missing, missing_parameter
+from counterfoil.simulator.refusals import ApiError, missing_parameter
 
 _REASONS = ("duplicate", "fraudulent", "requested_by_customer")
 
@@ -45,22 +45,13 @@ def retrieve(account: Account, call: Call) -> Document:
     call.expand()
     call.nothing_else()
     account.engine.agenda.catch_up()
-    if call.id not in account.engine.refunds:
-        raise missing("refund", call.id, "refund")
-    return objects.shown(account.engine.refunds[call.id])
+    return objects.shown(known(account.engine.refunds, "refund", call.id, "refund"))
 
 
 def listed(account: Account, call: Call) -> Document:
     """Refunds, newest first."""
-    wanted = {name: call.given.pop(name) for name in ("charge", "payment_intent") if name in call.given}
-    created = created_in(call)
     account.engine.agenda.catch_up()
-    fitting = (
-        one
-        for one in reversed(account.engine.refunds.values())
-        if all(one[name] == value for name, value in wanted.items()) and created(one["created"])
-    )
-    return page(call, fitting, "/v1/refunds")
+    return listing(call, reversed(account.engine.refunds.values()), "/v1/refunds", "charge", "payment_intent")
 
 
 def _charge(engine: Engine, call: Call) -> Document:
@@ -68,14 +59,10 @@ def _charge(engine: Engine, call: Call) -> Document:
     if intent_id is None and charge_id is None:
         raise missing_parameter("payment_intent")
     if charge_id is None:
-        if intent_id not in engine.intents:
-            raise missing("payment_intent", str(intent_id), "payment_intent")
-        charge_id = engine.intents[str(intent_id)]["latest_charge"]
+        charge_id = known(engine.intents, "payment_intent", str(intent_id), "payment_intent")["latest_charge"]
         if charge_id is None or not engine.charges[charge_id]["paid"]:
             raise ApiError(400, "This PaymentIntent does not have a successful charge to refund.")
-    if charge_id not in engine.charges:
-        raise missing("charge", charge_id, "charge")
-    charge = engine.charges[charge_id]
+    charge = known(engine.charges, "charge", charge_id, "charge")
     if not charge["paid"]:
         raise ApiError(400, f"Charge {charge_id} was not successful and cannot be refunded.")
     if charge["disputed"]:

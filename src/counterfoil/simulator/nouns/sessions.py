@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from counterfoil.simulator import creating, objects
 from counterfoil.simulator.account import Account
-from counterfoil.simulator.calls import Call, Routes, created_in, page
+from counterfoil.simulator.calls import Call, Routes, listing, page
 from counterfoil.simulator.engine import Cause
 from counterfoil.simulator.objects import Document
 from counterfoil.simulator.refusals import unknown_parameter
@@ -57,25 +57,18 @@ def line_items(account: Account, call: Call) -> Document:
 
 def listed(account: Account, call: Call) -> Document:
     """Sessions, newest first, by any of the documented filters."""
-    expand = call.expand()
-    wanted = {
-        name: call.given.pop(name)
-        for name in ("status", "payment_intent", "customer", "customer_account", "subscription", "payment_link")
-        if name in call.given
-    }
+    inner = [name.removeprefix("data.") for name in call.expand()]
     email = call.given.pop("customer_details", {}).get("email")
-    created = created_in(call)
     fitting = (
         session
         for session in account.engine.newest("sessions")
-        if all(session[name] == value for name, value in wanted.items())
-        and (email is None or (session["customer_details"] or {}).get("email") == email)
-        and created(session["created"])
+        if email is None or (session["customer_details"] or {}).get("email") == email
     )
-    found = page(call, fitting, "/v1/checkout/sessions")
-    inner = [name.removeprefix("data.") for name in expand]
-    found["data"] = [shown(account, account.engine.sessions[one["id"]], inner) for one in found["data"]]
-    return found
+    return listing(
+        call, fitting, "/v1/checkout/sessions",
+        "status", "payment_intent", "customer", "customer_account", "subscription", "payment_link",
+        show=lambda session: shown(account, session, inner),
+    )  # fmt: skip
 
 
 def shown(account: Account, session: Document, expand: list[str]) -> Document:
