@@ -7,8 +7,9 @@ The nouns, the verbs and the refusals are values: nothing here opens a connectio
 """
 
 from counterfoil import errors, verbs
-from counterfoil.checkout import Opened, cancel, open_checkout, quote, refresh, release
+from counterfoil.checkout import Opened, open_checkout, quote
 from counterfoil.clocks import Clocks, ClocksOutOfOrder
+from counterfoil.ending import cancel, refresh, release
 from counterfoil.errors import (
     AllocationHeld,
     AllocationSpent,

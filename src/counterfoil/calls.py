@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 
@@ -26,7 +27,7 @@ class CreateSession:
 @dataclass(frozen=True)
 class RetrieveSession:
     """
-    Read a session as it is now.
+    Read a session as it is now, with what became of its payment.
 
     Raises (when carried out):
         SessionUnknown: Stripe has no such session.
@@ -51,13 +52,78 @@ class ExpireSession:
 
 
 @dataclass(frozen=True)
+class ListSessions:
+    """
+    One page of sessions as they are now, newest first: those of a payment, or those created since a moment.
+
+    Answers a `SessionPage`.
+
+    Raises (when carried out):
+        StripeUnavailable: Stripe could not say.
+    """
+
+    payment_intent: str | None = None
+    created_since: datetime | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class ListDisputes:
+    """
+    The disputes of a payment. Answers a tuple of `Dispute`.
+
+    Raises (when carried out):
+        StripeUnavailable: Stripe could not say.
+    """
+
+    payment_intent: str
+
+
+@dataclass(frozen=True)
+class PaymentOf:
+    """
+    The id of the payment intent that a charge, a refund or a dispute belongs to; None if it has none.
+
+    Raises (when carried out):
+        SessionUnknown: Stripe has no such object.
+        StripeUnavailable: Stripe could not say.
+    """
+
+    object_id: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class ListEvents:
+    """
+    One page of the events of these types since a moment, newest first. Answers an `EventPage`.
+
+    Stripe keeps them for 30 days (docs.stripe.com/api/events).
+
+    Raises (when carried out):
+        StripeUnavailable: Stripe could not say.
+    """
+
+    types: tuple[str, ...]
+    created_since: datetime
+    after: str | None = None
+
+
+@dataclass(frozen=True)
 class Pause:
     """Let *seconds* pass: somebody else is at work on what we wait for."""
 
     seconds: float
 
 
-StripeCall = CreateSession | RetrieveSession | ExpireSession
+StripeCall = CreateSession | RetrieveSession | ExpireSession | ListSessions | ListDisputes | PaymentOf | ListEvents
+
+
+@dataclass(frozen=True)
+class Together:
+    """Carry out several calls at the same time. Answers a list: for each call what it answered, or what it raised."""
+
+    calls: tuple[StripeCall, ...]
 
 
 class StripeAnswer(Exception):

@@ -18,15 +18,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from counterfoil import clocks, errors, verbs
+from counterfoil.asking import end_session
 from counterfoil.calls import (
     BelowFloor,
     CreateSession,
     KeyReused,
     Pause,
-    RetrieveSession,
-    SessionUnknown,
     StillCreating,
 )
+from counterfoil.ending import MOST_ROUNDS, ask, reread
 from counterfoil.model import (
     Checkout,
     CheckoutStatus,
@@ -41,7 +41,7 @@ from counterfoil.model import (
 )
 from counterfoil.pricing import Price, apply
 from counterfoil.procedure import Procedure
-from counterfoil.settlement import end_session, settle_session
+from counterfoil.settlement import settle_session
 from counterfoil.statement import Statement
 from counterfoil.verbs import Ask, Attached, Decision
 
@@ -51,8 +51,6 @@ log = logging.getLogger(__name__)
 ENOUGH_TO_PAY = timedelta(minutes=5)
 #: How many sessions one place may see, so that it cannot be kept for ever.
 MOST_ATTEMPTS = 5
-#: How often the decision is asked for again after Stripe was asked, or the code had changed, before it is *busy*.
-MOST_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -118,76 +116,12 @@ def open_checkout(order: Order, shop: Shop, *, steady: Callable[[], float] = clo
             case "limit":
                 raise (yield from _limit_reached(decision))
             case "ask":
-                for ask in decision.asks:
-                    yield from _ask(ask, shop)
+                yield from ask(decision.asks, shop)
             case "changed":
                 pass
             case _:
                 raise decision.refusal(order.code or "")
     raise errors.Busy
-
-
-def cancel(sale: Checkout, shop: Shop, reason: ReleaseReason = ReleaseReason.CANCELLED) -> Procedure[Checkout]:
-    """
-    End a checkout: its session at Stripe, then its place. Returns the checkout as it truly is: it may turn out paid.
-
-    Raises:
-        StripeUnavailable: The session could not be ended, and so nothing was given back.
-        Busy: The lock was not won in time.
-    """
-    for _ in range(MOST_ROUNDS):
-        if sale.status is not CheckoutStatus.OPEN:
-            break
-        yield verbs.mark_ending(sale=sale, reason=reason, shop=shop)
-        if sale.session_id is not None:
-            ended = yield from end_session(sale.session_id)
-            yield from settle_session(ended, shop)
-        elif sale.redemption:
-            # Whoever is making its session finds the row released, and ends what it made.
-            yield verbs.release(counts_with=sale.counts_with, redemption=sale.redemption.id, reason=reason, shop=shop)
-        else:
-            yield verbs.end_unpayable(sale=sale, status=CheckoutStatus.CANCELLED)
-        sale = yield from _reread(sale)
-    return sale
-
-
-def release(claim: Redemption, shop: Shop, reason: ReleaseReason) -> Procedure[None]:
-    """
-    Give a redemption's place back by hand, and end its session at Stripe. One that is settled stays as it is.
-
-    Raises:
-        StripeUnavailable: The session could not be ended, and so nothing was given back.
-        Busy: The lock was not won in time.
-    """
-    sale: Checkout | None = yield verbs.checkout(redemption=claim.id)
-    if sale is not None:
-        yield from cancel(sale, shop, reason)
-        return
-    if claim.session_id is not None and claim.status is RedemptionStatus.RESERVED:
-        ended = yield from end_session(claim.session_id)
-        if ended.status == "complete":
-            yield from settle_session(ended, shop)
-            return
-    yield verbs.release(
-        counts_with=claim.counts_with, redemption=claim.id, reason=reason, shop=shop, session_id=claim.session_id
-    )
-
-
-def refresh(sale: Checkout, shop: Shop) -> Procedure[Checkout]:
-    """
-    Ask Stripe about a checkout's session, settle, and return the checkout as it is now.
-
-    Raises:
-        StripeUnavailable: Stripe could not say.
-    """
-    if sale.session_id is None:
-        return sale
-    try:
-        session: Session = yield RetrieveSession(sale.session_id)
-    except SessionUnknown:
-        return sale
-    yield from settle_session(session, shop)
-    return (yield from _reread(sale))
 
 
 def session_parameters(sale: Checkout, shop: Shop) -> dict[str, Any]:
@@ -267,14 +201,14 @@ def _create_and_attach(
             ended = yield from end_session(claim.former_sessions[-1])
             if ended.status == "complete":
                 yield from settle_session(ended, shop)
-                return Opened((yield from _reread(sale)), resumed)
+                return Opened((yield from reread(sale)), resumed)
         # guard: the-floor-is-not-missed
         if claim and _floor_missed(claim, shop, timedelta(seconds=steady() - began)):
             began = steady()
             sale = yield from _renewed(sale, claim, shop)
         try:
             skew = yield from _one_attempt(sale, shop)
-            return Opened((yield from _reread(sale)), resumed, skew)
+            return Opened((yield from reread(sale)), resumed, skew)
         except (BelowFloor, KeyReused) as answer:
             # Stripe's clock, or our settings, are not what they were: this attempt cannot be made, the next one can.
             if last or sale.redemption is None:
@@ -368,7 +302,7 @@ def _come_back(
     while _being_created(sale) and steady() < patience:
         yield Pause(0.1)
         began = steady()
-        sale = yield from _reread(sale)
+        sale = yield from reread(sale)
     claim = sale.redemption or claim
     if claim.status is not RedemptionStatus.RESERVED:
         return None
@@ -380,7 +314,7 @@ def _come_back(
     match (yield verbs.renew(claim=claim, most=MOST_ATTEMPTS, shop=shop)):
         case "renewed":
             began = steady()
-            sale = yield from _reread(sale)
+            sale = yield from reread(sale)
             return (yield from _create_and_attach(sale, shop, steady, began, resumed=True))
         case "worn_out":
             return (yield from _worn_out(sale, claim, code, shop))
@@ -390,7 +324,7 @@ def _come_back(
 def _worn_out(sale: Checkout, claim: Redemption, code: Code, shop: Shop) -> Procedure[Opened | None]:
     """A hold that was renewed as often as it may be is good until it ends; then its buyer asks like everybody else."""
     if claim.lapsed and claim.session_id:
-        yield from _ask(Ask(claim.id, claim.counts_with, claim.attempt, claim.session_id), shop)
+        yield from ask([Ask(claim.id, claim.counts_with, claim.attempt, claim.session_id)], shop)
         return None
     if claim.session_expires_at and claim.session_expires_at > claim.read_at:
         return Opened(sale, resumed=True)
@@ -426,35 +360,11 @@ def _move(
     return None
 
 
-def _ask(ask: Ask, shop: Shop) -> Procedure[None]:
-    """
-    A lapsed hold whose session's end was never heard: what Stripe says of it decides, then its place is free or spent.
-
-    Raises:
-        Busy: Stripe could not be asked. The place may be paid for, so it is given to nobody.
-    """
-    try:
-        ended = yield from end_session(ask.session_id)
-    except errors.StripeUnavailable as cause:
-        raise errors.Busy("The last places cannot be checked right now. Try again.", retry_after=5) from cause
-    if ended.status == "complete":
-        yield from settle_session(ended, shop)
-    else:
-        yield verbs.release(
-            counts_with=ask.counts_with,
-            redemption=ask.redemption,
-            reason=ReleaseReason.LAPSED,
-            session_id=ask.session_id,
-            attempt=ask.attempt,
-            shop=shop,
-        )
-
-
 def _renewed(sale: Checkout, claim: Redemption, shop: Shop) -> Procedure[Checkout]:
     """The same place with a fresh expiry, for the next attempt."""
     if (yield verbs.renew(claim=claim, most=MOST_ATTEMPTS, shop=shop)) != "renewed":
         raise errors.Busy("The place moved on while the payment page was being made. Try again.")
-    return (yield from _reread(sale))
+    return (yield from reread(sale))
 
 
 def _floor_missed(claim: Redemption, shop: Shop, age: timedelta) -> bool:
@@ -473,8 +383,3 @@ def _limit_reached(decision: Decision) -> Procedure[errors.BuyerLimitReached]:
     if decision.claim:
         used = yield verbs.checkout(redemption=decision.claim.id)
     return errors.BuyerLimitReached(limit=decision.per_buyer_limit, checkout=used.id if used else None)
-
-
-def _reread(sale: Checkout) -> Procedure[Checkout]:
-    found: Checkout | None = yield verbs.checkout(id=sale.id)
-    return found or sale

@@ -150,6 +150,8 @@ class Redemption:
     completed_at: datetime | None
     released_at: datetime | None
     release_reason: ReleaseReason | None
+    #: When its payment was found to have gone back in full, whatever the code's refund policy made of the place.
+    refunded_at: datetime | None
     over_cap: bool
     #: The database's clock when the row was read: what its times are compared with.
     read_at: datetime
@@ -200,8 +202,32 @@ class Entitlement:
 
 
 @dataclass(frozen=True)
+class Charge:
+    """What became of the money of a session: *amount* was charged, *amount_refunded* has gone back by refunds."""
+
+    amount: int
+    amount_refunded: int
+    disputed: bool
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """A buyer's bank asks for money back. *status* is Stripe's: ``won``, ``lost``, or not decided yet."""
+
+    id: str
+    status: str
+    amount: int
+
+
+@dataclass(frozen=True)
 class Session:
-    """What Stripe says of a Checkout Session at one moment."""
+    """
+    What Stripe says of a Checkout Session at one moment.
+
+    Attributes:
+        intent_status: How its payment stands (``processing``, ``requires_payment_method``, ...); None if not known.
+        charge: The money that was taken; None if none was, or it is not known.
+    """
 
     id: str
     status: str
@@ -215,16 +241,40 @@ class Session:
     metadata: Mapping[str, str]
     recovered_from: str | None
     livemode: bool
+    intent_status: str | None = None
+    charge: Charge | None = None
+
+
+@dataclass(frozen=True)
+class SessionPage:
+    """One page of sessions, newest first; *more*: there are older ones, after the last."""
+
+    sessions: tuple[Session, ...]
+    more: bool
 
 
 @dataclass(frozen=True)
 class StripeEvent:
-    """An event of Stripe's whose signature was good, in either shape."""
+    """
+    An event of Stripe's, from a good signature or from Stripe's own list, in either shape.
+
+    Attributes:
+        payment_intent: Of what it is about, where the event says so.
+    """
 
     id: str
     type: str
     object_id: str | None
     livemode: bool
+    payment_intent: str | None = None
+
+
+@dataclass(frozen=True)
+class EventPage:
+    """One page of events, newest first; *more*: there are older ones, after the last."""
+
+    events: tuple[StripeEvent, ...]
+    more: bool
 
 
 @dataclass(frozen=True)

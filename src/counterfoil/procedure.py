@@ -10,16 +10,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
-from counterfoil.calls import Pause, StripeCall
-from counterfoil.model import Session
+from counterfoil.calls import Pause, StripeCall, Together
 from counterfoil.statement import Statement
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-Step = Statement[Any] | StripeCall | Pause
+Step = Statement[Any] | StripeCall | Together | Pause
 
 Procedure = Generator[Step, Any, R]
 
@@ -43,7 +43,7 @@ class AsyncDatabase(Protocol):
 class Stripe(Protocol):
     """Carries out the calls of ``calls.py``."""
 
-    def carry_out(self, call: StripeCall) -> Session:
+    def carry_out(self, call: StripeCall) -> Any:
         """Carry out one call."""
         ...
 
@@ -51,7 +51,7 @@ class Stripe(Protocol):
 class AsyncStripe(Protocol):
     """Carries out the calls of ``calls.py``, for ``async`` code."""
 
-    async def carry_out(self, call: StripeCall) -> Session:
+    async def carry_out(self, call: StripeCall) -> Any:
         """Carry out one call."""
         ...
 
@@ -63,19 +63,11 @@ def drive(procedure: Procedure[R], database: Database, stripe: Stripe) -> R:
     Raises:
         Refusal: What the procedure refuses.
     """
-
-    def perform(step: Step) -> Any:
-        if isinstance(step, Statement):
-            return database.run(step)
-        if isinstance(step, Pause):
-            return time.sleep(step.seconds)
-        return stripe.carry_out(step)
-
     try:
         step = next(procedure)
         while True:
             try:
-                answer = perform(step)
+                answer = perform(step, database, stripe)
             except BaseException as failure:  # noqa: BLE001 (whatever it is, the procedure is told)
                 step = procedure.throw(failure)
             else:
@@ -95,19 +87,12 @@ async def adrive(procedure: Procedure[R], database: AsyncDatabase, stripe: Async
         Refusal: What the procedure refuses.
     """
     cancelled = False
-
-    async def perform(step: Step) -> Any:
-        if isinstance(step, Statement):
-            return await database.run(step)
-        if isinstance(step, Pause):
-            return await asyncio.sleep(step.seconds)
-        return await stripe.carry_out(step)
-
     try:
         step = next(procedure)
         while True:
             try:
-                answer = await (_to_the_end(perform(step)) if cancelled else perform(step))
+                doing = aperform(step, database, stripe)
+                answer = await (_to_the_end(doing) if cancelled else doing)
             except BaseException as failure:  # noqa: BLE001 (whatever it is, the procedure is told)
                 cancelled = cancelled or isinstance(failure, asyncio.CancelledError)
                 step = procedure.throw(failure)
@@ -115,6 +100,40 @@ async def adrive(procedure: Procedure[R], database: AsyncDatabase, stripe: Async
                 step = procedure.send(answer)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
+
+
+def perform(step: Step, database: Database, stripe: Stripe) -> Any:
+    """Do what one step wants done."""
+    match step:
+        case Statement():
+            return database.run(step)
+        case Pause(seconds):
+            return time.sleep(seconds)
+        case Together(calls):
+
+            def answer(call: StripeCall) -> Any:
+                try:
+                    return stripe.carry_out(call)
+                except Exception as failure:  # noqa: BLE001 (it is the answer)
+                    return failure
+
+            with ThreadPoolExecutor(max(len(calls), 1)) as threads:
+                return list(threads.map(answer, calls))
+        case _:
+            return stripe.carry_out(step)
+
+
+async def aperform(step: Step, database: AsyncDatabase, stripe: AsyncStripe) -> Any:
+    """Do what one step wants done."""
+    match step:
+        case Statement():
+            return await database.run(step)
+        case Pause(seconds):
+            return await asyncio.sleep(seconds)
+        case Together(calls):
+            return await asyncio.gather(*map(stripe.carry_out, calls), return_exceptions=True)
+        case _:
+            return await stripe.carry_out(step)
 
 
 async def _to_the_end(work: Any) -> Any:

@@ -55,6 +55,7 @@ def redemption(value: Any) -> model.Redemption:
         completed_at=when(doc["completed_at"]),
         released_at=when(doc["released_at"]),
         release_reason=model.ReleaseReason(doc["release_reason"]) if doc["release_reason"] else None,
+        refunded_at=when(doc["refunded_at"]),
         over_cap=doc["over_cap"],
         read_at=moment(doc["read_at"]),
     )

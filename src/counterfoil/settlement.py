@@ -2,27 +2,25 @@
 Settling: to carry what Stripe says of a session into our rows.
 
 Whoever hears of a session, by an event, by asking or by ending it, settles what Stripe says of it *now*. So the order
-and the age of events do not matter, and doing it twice is harmless.
+and the age of events do not matter, and doing it twice is harmless. That goes for money that went back as well: whether
+a payment was refunded, and whether a refund failed later, is read off the same session.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Any
-from uuid import UUID
 
 from counterfoil import verbs
-from counterfoil.calls import ExpireRefused, ExpireSession, RetrieveSession, SessionUnknown
+from counterfoil.asking import absent, end_session, reference, verdict
+from counterfoil.calls import ListDisputes, ListSessions, PaymentOf, RetrieveSession, SessionUnknown
 from counterfoil.errors import StripeUnavailable
-from counterfoil.model import Session, Shop, StripeEvent
+from counterfoil.model import Dispute, RedemptionStatus, Session, SessionPage, Shop, StripeEvent
 from counterfoil.procedure import Procedure
 from counterfoil.verbs import Settled
 
 log = logging.getLogger(__name__)
 
-#: The events that decide. Refunds and disputes come after them; an intent that failed is not an ending.
+#: The events that decide about a session. An intent that failed is none of them: another card may follow.
 SESSION_EVENTS = frozenset(
     {
         "checkout.session.completed",
@@ -31,6 +29,20 @@ SESSION_EVENTS = frozenset(
         "checkout.session.async_payment_failed",
     }
 )
+#: The events that say that money went back, or came back, and the objects that they are about.
+MONEY_EVENTS = {
+    "charge.refunded": "charges",
+    "refund.created": "refunds",
+    "refund.updated": "refunds",
+    "refund.failed": "refunds",
+    "charge.dispute.created": "disputes",
+    "charge.dispute.updated": "disputes",
+    "charge.dispute.closed": "disputes",
+    "charge.dispute.funds_withdrawn": "disputes",
+    "charge.dispute.funds_reinstated": "disputes",
+}
+#: All that we want to hear of.
+EVENTS = (*sorted(SESSION_EVENTS), *MONEY_EVENTS)
 
 
 def settle_event(event: StripeEvent, shop: Shop) -> Procedure[Settled]:
@@ -41,16 +53,18 @@ def settle_event(event: StripeEvent, shop: Shop) -> Procedure[Settled]:
         StripeUnavailable: The session could not be read. Answer the event with an error, so that it comes again.
         Busy: The same.
     """
-    if event.type not in SESSION_EVENTS or event.livemode != shop.livemode or event.object_id is None:
+    if event.type not in EVENTS or event.livemode != shop.livemode or event.object_id is None:
         return Settled("ignored")
     if (yield verbs.record_event(event=event)):
         return Settled("already_settled")
+    if event.type in MONEY_EVENTS:
+        return (yield from _settle_money_event(event, event.object_id, shop))
     try:
         session: Session = yield RetrieveSession(event.object_id)
     except SessionUnknown:
         # An account we have no key of, or a key of another account. If a row has this session, it is the latter.
-        absent = _absent(event.object_id, "open")
-        settled: Settled = yield verbs.settle(session=absent, verdict="open", reference=reference(absent), shop=shop)
+        missing = absent(event.object_id, "open")
+        settled: Settled = yield verbs.settle(session=missing, verdict="open", reference=reference(missing), shop=shop)
         if settled.outcome != "foreign":
             raise StripeUnavailable(
                 answered=True, stripe_code="resource_missing", stripe_message=f"No such session: {event.object_id}"
@@ -62,90 +76,66 @@ def settle_event(event: StripeEvent, shop: Shop) -> Procedure[Settled]:
 
 def settle_session(session: Session, shop: Shop, *, event: StripeEvent | None = None) -> Procedure[Settled]:
     """Settle what a session says of itself, and end the other session of its row if there is one left."""
+    session_event = event if event and event.type in SESSION_EVENTS else None
     settled: Settled = yield verbs.settle(
         session=session,
-        verdict=verdict(session, event.type if event else None),
+        verdict=verdict(session, session_event.type if session_event else None),
         reference=reference(session),
         shop=shop,
-        event=event.id if event else None,
+        event=session_event.id if session_event else None,
     )
     if settled.stray_session:
         yield from end_session(settled.stray_session)
+    money = yield from _settle_money(session, settled, shop)
+    return money or settled
+
+
+def _settle_money_event(event: StripeEvent, object_id: str, shop: Shop) -> Procedure[Settled]:
+    """Money went back, or came back: find the session that it was paid in, and settle that."""
+    settled = Settled("foreign")
+    payment_intent = event.payment_intent
+    try:
+        if payment_intent is None:
+            payment_intent = yield PaymentOf(object_id, MONEY_EVENTS[event.type])
+    except SessionUnknown:
+        payment_intent = None
+    if payment_intent is not None:
+        page: SessionPage = yield ListSessions(payment_intent=payment_intent)
+        for session in page.sessions:
+            settled = yield from settle_session(session, shop, event=event)
+    yield verbs.close_event(event=event, outcome=settled.outcome)
     return settled
 
 
-def end_session(session_id: str) -> Procedure[Session]:
-    """
-    End a session at Stripe, and believe what Stripe then says of it.
-
-    If it is refused, it is not open any more: ``expired``, or ``complete``, which is paid or paying and never
-    cancelled. A session that Stripe does not know counts as expired.
-
-    Raises:
-        StripeUnavailable: Stripe could not say.
-    """
-    session: Session
-    try:
-        try:
-            session = yield ExpireSession(session_id)
-        except ExpireRefused:
-            session = yield RetrieveSession(session_id)
-    except SessionUnknown:
-        # Nobody can pay what Stripe does not know.
-        log.warning("Stripe knows no session %s: taken as ended", session_id)
-        session = _absent(session_id, "expired")
-    return session
-
-
-def verdict(session: Session, event_type: str | None = None) -> str:
-    """
-    What a session means: ``paid``, ``pending``, ``expired``, ``payment_failed`` or ``open``.
-
-    After a delayed payment failed the session still says complete and unpaid, the same as one that is waiting: the
-    event tells them apart, unless the session says paid by now.
-    """
-    if session.status == "complete":
-        if session.payment_status in ("paid", "no_payment_required"):
-            return "paid"
-        return "payment_failed" if event_type == "checkout.session.async_payment_failed" else "pending"
-    return "expired" if session.status == "expired" else "open"
-
-
-def reference(session: Session) -> Mapping[str, Any]:
-    """The ids of our rows in a session's metadata, each None if it is missing or not an id of ours."""
-    return {
-        "checkout": _uuid(session.metadata.get("counterfoil_checkout")),
-        "redemption": _uuid(session.metadata.get("counterfoil_redemption")),
-        "counts_with": _integer(session.metadata.get("counterfoil_counts_with")),
-        "attempt": _integer(session.metadata.get("counterfoil_attempt")),
-    }
-
-
-def _uuid(text: str | None) -> UUID | None:
-    try:
-        return UUID(text) if text else None
-    except ValueError:
+def _settle_money(session: Session, settled: Settled, shop: Shop) -> Procedure[Settled | None]:
+    """What became of the money after it was paid. None: nothing that is not in the rows already."""
+    charge = session.charge
+    if charge is None or session.payment_intent is None or not (settled.claim or settled.sale):
         return None
-
-
-def _integer(text: str | None) -> int | None:
-    return int(text) if text and len(text) < 19 and text.isascii() and text.isdigit() else None
-
-
-def _absent(session_id: str, status: str) -> Session:
-    """A session that Stripe does not know."""
-    never = datetime.fromtimestamp(0, UTC)
-    return Session(
-        id=session_id,
-        status=status,
-        payment_status="unpaid",
-        url=None,
-        created=never,
-        expires_at=never,
-        amount_total=None,
-        currency=None,
-        payment_intent=None,
-        metadata={},
-        recovered_from=None,
-        livemode=False,
+    gone = charge.amount_refunded
+    if charge.disputed:
+        disputes: tuple[Dispute, ...] = yield ListDisputes(session.payment_intent)
+        gone += sum(one.amount for one in disputes if one.status == "lost")
+        yield verbs.raise_attention(
+            kind="dispute",
+            subject=session.payment_intent,
+            detail={
+                "checkout": str(settled.sale.id) if settled.sale else None,
+                "disputes": {one.id: one.status for one in disputes},
+            },
+        )
+    # guard: a-part-is-not-the-whole
+    money_back = gone >= charge.amount
+    if money_back == _recorded(settled):
+        return None
+    refunded: Settled = yield verbs.settle_refund(
+        settled=settled, session_id=session.id, money_back=money_back, disputed=charge.disputed, shop=shop
     )
+    return refunded
+
+
+def _recorded(settled: Settled) -> bool:
+    """Whether our rows say already that the money went back."""
+    if settled.claim:
+        return settled.claim.refunded_at is not None or settled.claim.status is RedemptionStatus.REFUNDED
+    return settled.sale is not None and settled.sale.status == "refunded"

@@ -105,7 +105,7 @@ class Settled:
 
     Attributes:
         outcome: completed, completed_late, pending, released, already_settled, nothing, superseded, attention,
-            foreign, or ignored.
+            foreign, ignored; refunded or reinstated where the money went back, or came back.
         stray_session: Another session of the same row that may still be payable, and must be ended.
     """
 
@@ -357,13 +357,6 @@ def settle(
 
     *verdict* and *reference* are what ``settlement.py`` read out of the session.
     """
-
-    def read(rows: Sequence[Row]) -> Settled:
-        row = rows[0]
-        claim = reading.redemption(row["claim"]) if row["claim"] is not None else None
-        sale = reading.checkout(row["sale"], claim) if row["sale"] is not None else None
-        return Settled(row["outcome"], claim, sale, row["stray_session"])
-
     return Statement(
         Sql(
             "SELECT outcome, stray_session, counterfoil.redemption_document(claim) AS claim, "
@@ -388,8 +381,67 @@ def settle(
             "event": event,
             **reference,
         },
-        read,
+        _settled,
         alone=True,
+    )
+
+
+def settle_refund(
+    *, settled: Settled, session_id: str, money_back: bool, disputed: bool, shop: Shop
+) -> Statement[Settled]:
+    """
+    Carry it into our rows that the money of a paid session went back in full, or came back because a refund failed.
+
+    What the purchase unlocks follows the money; the place follows the code's refund policy. *disputed*: the refund came
+    with a dispute, perhaps to head it off.
+    """
+    row = settled.sale or settled.claim
+    return Statement(
+        Sql(
+            "SELECT outcome, counterfoil.redemption_document(claim) AS claim, "
+            "CASE WHEN (sale).id IS NOT NULL THEN to_jsonb(sale) END AS sale "
+            "FROM counterfoil.settle_refund(counts_with => :counts_with::bigint, redemption => :redemption::uuid, "
+            "checkout => :checkout::uuid, session_id => :session_id::text, money_back => :money_back::boolean, "
+            "disputed => :disputed::boolean, lock_timeout => :lock_timeout::interval)"
+        ),
+        {
+            "counts_with": row.counts_with if row else None,
+            "redemption": settled.claim.id if settled.claim else None,
+            "checkout": settled.sale.id if settled.sale else None,
+            "session_id": session_id,
+            "money_back": money_back,
+            "disputed": disputed,
+            "lock_timeout": shop.lock_timeout,
+        },
+        _settled,
+        alone=True,
+    )
+
+
+def return_place(*, claim: Redemption, shop: Shop) -> Statement[tuple[str, Redemption]]:
+    """
+    Give back, by hand, a completed place for which nothing was paid, and what it unlocked.
+
+    ``returned``, ``already_settled``, ``not_completed``, or ``paid``: then a refund at Stripe is the way. With the row
+    as it is. Where the shop keeps its own orders, it is the shop that knows that nothing was paid.
+    """
+    return Statement(
+        Sql(
+            "SELECT outcome, counterfoil.redemption_document(claim) AS claim FROM counterfoil.return_place("
+            "counts_with => :counts_with::bigint, id => :id::uuid, lock_timeout => :lock_timeout::interval)"
+        ),
+        {"counts_with": claim.counts_with, "id": claim.id, "lock_timeout": shop.lock_timeout},
+        lambda rows: (rows[0]["outcome"], reading.redemption(rows[0]["claim"])),
+        alone=True,
+    )
+
+
+def raise_attention(*, kind: str, subject: str, detail: Mapping[str, Any]) -> Statement[None]:
+    """Put a matter before the seller, once; what is new about it is written into the same entry."""
+    return Statement(
+        Sql("SELECT counterfoil.raise_attention(:kind::text, :subject::text, :detail::jsonb)"),
+        {"kind": kind, "subject": subject, "detail": json.dumps(dict(detail))},
+        lambda _: None,
     )
 
 
@@ -519,6 +571,13 @@ def _usage(row: Row) -> Usage:
         next_release_at=reading.when(row["next_release_at"]),
         note=row["note"],
     )
+
+
+def _settled(rows: Sequence[Row]) -> Settled:
+    row = rows[0]
+    claim = reading.redemption(row["claim"]) if row["claim"] is not None else None
+    sale = reading.checkout(row["sale"], claim) if row["sale"] is not None else None
+    return Settled(row["outcome"], claim, sale, row.get("stray_session"))
 
 
 def _decision(rows: Sequence[Row]) -> Decision:

@@ -12,7 +12,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from tests.support.places import HOLD, code
 from tests.support.races import until
 
-from counterfoil import catalogue, checkout, errors, movable_clock, verbs
+from counterfoil import catalogue, checkout, ending, errors, movable_clock, verbs
 from counterfoil.clocks import Clocks
 from counterfoil.hosts.psycopg import AsyncPsycopg, Psycopg
 from counterfoil.model import CheckoutStatus, Order, Redemption, RedemptionStatus, ReleaseReason, Shop
@@ -102,7 +102,7 @@ class TestAsync:
         assert opened.checkout.redemption
         with pytest.raises(errors.AllocationHeld):
             await till.open("b")
-        cancelled = await adrive(checkout.cancel(opened.checkout, till.shop), till.database, till.stripe)
+        cancelled = await adrive(ending.cancel(opened.checkout, till.shop), till.database, till.stripe)
         assert cancelled.status is CheckoutStatus.CANCELLED
         assert simulator.session(str(opened.checkout.session_id))["status"] == "expired"
 

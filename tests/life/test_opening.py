@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Clock
 from tests.support.places import Verbs, code, lapse
 
-from counterfoil import catalogue, checkout, errors, verbs
+from counterfoil import catalogue, checkout, ending, errors, verbs
 from counterfoil.calls import CreateSession, ExpireSession, Pause, StripeCall
 from counterfoil.clocks import Clocks
 from counterfoil.hosts.psycopg import Psycopg
@@ -27,7 +27,7 @@ from counterfoil.model import (
     StripeEvent,
 )
 from counterfoil.pricing import PercentOff
-from counterfoil.procedure import Procedure, drive
+from counterfoil.procedure import Procedure, drive, perform
 from counterfoil.settlement import settle_event
 from counterfoil.simulator import Fault, Running
 from counterfoil.statement import Statement
@@ -67,7 +67,7 @@ class Till:
 
     def perform(self, step: Any) -> Any:
         """One step of a procedure that is run by hand."""
-        return self.host.run(step) if isinstance(step, Statement) else self.stripe.carry_out(step)
+        return perform(step, self.host, self.stripe)
 
     def open(self, buyer: str = "a", code: str | None = "NORTH", product: str = "hub", **more: Any) -> checkout.Opened:
         opened: checkout.Opened = self.run(checkout.open_checkout(self.order(buyer, code, product), self.shop, **more))
@@ -440,7 +440,7 @@ def _fingerprint(step: CreateSession) -> str:
 
 def test_cancelling_ends_the_session_and_gives_the_place_back(till: Till, simulator: Running) -> None:
     sale = till.open("a").checkout
-    ended = till.run(checkout.cancel(sale, till.shop))
+    ended = till.run(ending.cancel(sale, till.shop))
     assert (ended.status, ended.redemption.release_reason) == (CheckoutStatus.CANCELLED, ReleaseReason.CANCELLED)
     assert simulator.session(str(sale.session_id))["status"] == "expired"
     assert till.open("b").checkout.status is CheckoutStatus.OPEN
@@ -451,14 +451,14 @@ def test_cancelling_believes_stripe(till: Till, simulator: Running) -> None:
     sale = till.open("a").checkout
     simulator.drop_events(1000)
     simulator.pay(str(sale.session_id))
-    assert till.run(checkout.cancel(sale, till.shop)).status is CheckoutStatus.PAID
+    assert till.run(ending.cancel(sale, till.shop)).status is CheckoutStatus.PAID
 
 
 def test_cancelling_gives_nothing_back_if_stripe_cannot_be_reached(till: Till, simulator: Running) -> None:
     sale = till.open("a").checkout
     simulator.fail_next(Fault("refuse", path="*/expire", status=500))
     with pytest.raises(errors.StripeUnavailable):
-        till.run(checkout.cancel(sale, till.shop))
+        till.run(ending.cancel(sale, till.shop))
     assert till.do.usage().held == 1
 
 
@@ -546,9 +546,9 @@ def test_at_full_price_paid_twice_is_paid_once(till: Till, simulator: Running) -
     """Asked about again, it says the same to the microsecond, and unlocks once."""
     sale = till.open("a", code=None).checkout
     simulator.pay(str(sale.session_id))
-    first = till.run(checkout.refresh(sale, till.shop))
+    first = till.run(ending.refresh(sale, till.shop))
     assert first.status is CheckoutStatus.PAID
-    assert till.run(checkout.refresh(first, till.shop)) == first
+    assert till.run(ending.refresh(first, till.shop)) == first
     assert len(till.host.run(catalogue.entitlements(buyer="a"))) == 1
 
 
@@ -557,7 +557,7 @@ def test_at_full_price_what_ended_stays_ended(till: Till, simulator: Running, cl
     sale = till.open("a", code=None).checkout
     id = str(sale.session_id)
     simulator.pay_delayed(id, "failed")
-    assert till.run(checkout.refresh(sale, till.shop)).status is CheckoutStatus.PENDING
+    assert till.run(ending.refresh(sale, till.shop)).status is CheckoutStatus.PENDING
     clock.advance(days=5)
 
     def hear(type: str) -> str:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import click
 
-from counterfoil import checkout, verbs
+from counterfoil import ending, verbs
 from counterfoil.cli import reach
 from counterfoil.cli.trouble import NotFine
 from counterfoil.model import RedemptionStatus, ReleaseReason
@@ -34,7 +34,7 @@ def command(id: UUID, as_json: bool, use_embedded: bool) -> None:
                 raise NotFine(f"there is no redemption {id}: see `counterfoil usage`, or GET /v1/redemptions")
             stripe = SyncStripe(settings.stripe_secret_key, settings.clocks, settings.stripe_api_base)
             try:
-                drive(checkout.release(found[0], settings.shop, ReleaseReason.BY_HAND), host, stripe)
+                drive(ending.release(found[0], settings.shop, ReleaseReason.BY_HAND), host, stripe)
             finally:
                 stripe.close()
             after = host.run(verbs.redemptions(id=id, most=1))[0]

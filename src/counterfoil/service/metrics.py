@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from datetime import timedelta
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from counterfoil.calls import StripeCall
 from counterfoil.clocks import Clocks
-from counterfoil.model import Session
 from counterfoil.stripe.drivers import AsyncStripe
 
 log = logging.getLogger(__name__)
@@ -70,13 +70,13 @@ class Watched:
         self._inner = inner
         self._metrics = metrics
 
-    async def carry_out(self, call: StripeCall) -> Session:
+    async def carry_out(self, call: StripeCall) -> Any:
         """Carry out one call."""
         began = time.monotonic()
         result = "failed"
         try:
-            session = await self._inner.carry_out(call)
+            answer = await self._inner.carry_out(call)
             result = "answered"
         finally:
             self._metrics.stripe_calls.labels(type(call).__name__, result).observe(time.monotonic() - began)
-        return session
+        return answer

@@ -58,21 +58,35 @@ def read_event(body: bytes, signature: str | None, secrets: Sequence[str]) -> St
     raise BadSignature
 
 
-def _event(body: bytes) -> StripeEvent:
+def read_document(doc: Mapping[str, Any]) -> StripeEvent:
+    """
+    What an event is about, from its document in either shape.
+
+    Raises:
+        BadSignature: It is no event.
+    """
     try:
-        doc = json.loads(body)
         thin = doc["object"] == "v2.core.event"
         about: Mapping[str, Any] = (doc.get("related_object") or {}) if thin else doc["data"]["object"]
-        object_id = about.get("id")
+        object_id, payment_intent = about.get("id"), about.get("payment_intent")
         if not (isinstance(doc["id"], str) and isinstance(doc["type"], str) and isinstance(doc["livemode"], bool)):
             raise BadSignature
         if object_id is not None and not isinstance(object_id, str):
             raise BadSignature
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise BadSignature from error
     return StripeEvent(
         id=doc["id"],
         type=doc["type"].removeprefix("v1.") if thin else doc["type"],
         object_id=object_id,
         livemode=doc["livemode"],
+        payment_intent=payment_intent if isinstance(payment_intent, str) else None,
     )
+
+
+def _event(body: bytes) -> StripeEvent:
+    try:
+        doc = json.loads(body)
+    except ValueError as error:
+        raise BadSignature from error
+    return read_document(doc)

@@ -20,14 +20,38 @@ from counterfoil.calls import (
     StripeCall,
 )
 from counterfoil.errors import StripeUnavailable
-from counterfoil.model import Session
+from counterfoil.model import Charge, Dispute, EventPage, Session, SessionPage
+from counterfoil.stripe.events import read_document
 
 log = logging.getLogger(__name__)
 
 
+#: What is read along with a session: how its payment stands, and what has gone back of it.
+EXPAND = "payment_intent.latest_charge"
+
+
 def session(found: stripe.checkout.Session) -> Session:
     """A session as the SDK parsed it, as our value."""
-    doc: Mapping[str, Any] = found.to_dict()
+    return _session(found.to_dict())
+
+
+def session_page(found: Any) -> SessionPage:
+    """A list of sessions as the SDK parsed it."""
+    return SessionPage(tuple(session(one) for one in found.data), found.has_more)
+
+
+def disputes(found: Any) -> tuple[Dispute, ...]:
+    """A list of disputes as the SDK parsed it."""
+    return tuple(Dispute(one["id"], one["status"], one["amount"]) for one in found.data)
+
+
+def event_page(found: Any) -> EventPage:
+    """A list of events as the SDK parsed it."""
+    return EventPage(tuple(read_document(one.to_dict()) for one in found.data), found.has_more)
+
+
+def _session(doc: Mapping[str, Any]) -> Session:
+    intent = doc.get("payment_intent")
     return Session(
         id=doc["id"],
         status=doc["status"],
@@ -41,7 +65,15 @@ def session(found: stripe.checkout.Session) -> Session:
         metadata=dict(doc.get("metadata") or {}),
         recovered_from=_id(doc.get("recovered_from")),
         livemode=doc["livemode"],
+        intent_status=intent["status"] if isinstance(intent, Mapping) else None,
+        charge=_charge(intent.get("latest_charge")) if isinstance(intent, Mapping) else None,
     )
+
+
+def _charge(doc: Any) -> Charge | None:
+    if not isinstance(doc, Mapping) or not doc["paid"]:
+        return None
+    return Charge(doc["amount"], doc["amount_refunded"], doc["disputed"])
 
 
 def failure(call: StripeCall, error: stripe.StripeError) -> Exception:

@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import Query, Request, Response
 from pydantic import Field, model_validator
 
-from counterfoil import checkout, verbs
+from counterfoil import ending, verbs
 from counterfoil.model import Checkout, CheckoutStatus, Order
 from counterfoil.service.fields import (
     Amount,
@@ -184,7 +184,7 @@ async def one(request: Request, id: str) -> CheckoutOut:
 async def refreshed(request: Request, id: str) -> Response:
     """Ask Stripe about the session, settle, and answer the checkout: for return pages."""
     state = state_of(request)
-    sale = await state.drive(checkout.refresh(await found(state, in_path(id)), state.shop))
+    sale = await state.drive(ending.refresh(await found(state, in_path(id)), state.shop))
     return answer(request, Resource("checkout", str(sale.id), CheckoutOut.of(sale)))
 
 
@@ -192,7 +192,7 @@ async def refreshed(request: Request, id: str) -> Response:
 async def cancelled(request: Request, id: str) -> Response:
     """End the session at Stripe and give the place back. Answers the checkout as it truly is: it may prove paid."""
     state = state_of(request)
-    sale = await state.drive(checkout.cancel(await found(state, in_path(id)), state.shop))
+    sale = await state.drive(ending.cancel(await found(state, in_path(id)), state.shop))
     return answer(request, Resource("checkout", str(sale.id), CheckoutOut.of(sale)))
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from fastapi import Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from counterfoil import catalogue, checkout, verbs
+from counterfoil import catalogue, ending, verbs
 from counterfoil.model import Redemption, RedemptionStatus, ReleaseReason
 from counterfoil.service.api.checkouts import in_path
 from counterfoil.service.fields import Text, cursor, read_cursor
@@ -122,7 +122,7 @@ async def released(request: Request, id: str) -> Response:
     """Give a place back by hand and end its session at Stripe. A completed one stays: a sale cannot be un-sold."""
     state = state_of(request)
     before = await found(state, in_path(id))
-    await state.drive(checkout.release(before, state.shop, ReleaseReason.BY_HAND))
+    await state.drive(ending.release(before, state.shop, ReleaseReason.BY_HAND))
     after = await found(state, before.id)
     shown_now = ReleasedOut(
         **RedemptionOut.of(after).model_dump(),

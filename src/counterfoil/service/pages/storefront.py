@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
-from counterfoil import catalogue, checkout, errors, verbs
+from counterfoil import catalogue, ending, errors, verbs
 from counterfoil.buyers import check_buyer
 from counterfoil.codes import check_code
 from counterfoil.model import Checkout, CheckoutStatus, Code, Order, Product
@@ -110,7 +110,7 @@ async def cancel(request: Request, id: str) -> Response:
     if sale is None:
         return page(request, "not_found.html", 404)
     try:
-        await state.drive(checkout.cancel(sale, state.shop))
+        await state.drive(ending.cancel(sale, state.shop))
     except errors.Refusal as refusal:
         return await _shown(request, state, sale, said(refusal, None))
     return RedirectResponse(f"/checkouts/{sale.id}", 303)
@@ -148,7 +148,7 @@ async def returned(request: Request, session_id: str) -> Response:
     sale = found[0]
     if sale.status in (CheckoutStatus.OPEN, CheckoutStatus.PENDING):
         try:
-            sale = await state.drive(checkout.refresh(sale, state.shop))
+            sale = await state.drive(ending.refresh(sale, state.shop))
         except errors.Refusal as refusal:
             return await _shown(request, state, sale, said(refusal, None))
     return RedirectResponse(f"/checkouts/{sale.id}", 303)

@@ -15,8 +15,6 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     moment timestamptz := counterfoil.clock();
-    gate counterfoil.allocation;
-    over boolean;
 BEGIN
     PERFORM counterfoil.must_be_read_committed();
     UPDATE counterfoil.redemption AS r SET status = 'completed', completed_at = moment
@@ -33,11 +31,9 @@ BEGIN
             outcome := 'already_settled';
             RETURN NEXT; RETURN;
         END IF;
-        gate := counterfoil.allocation_lock(complete.counts_with, claim.period, lock_timeout);
+        PERFORM counterfoil.allocation_lock(complete.counts_with, claim.period, lock_timeout);
         moment := counterfoil.clock();
-        over := coalesce(gate.used >= gate.cap, false);
-        UPDATE counterfoil.redemption AS r
-        SET status = 'completed', completed_at = moment, over_cap = over
+        UPDATE counterfoil.redemption AS r SET status = 'completed', completed_at = moment
         WHERE r.counts_with = complete.counts_with AND r.id = complete.id AND r.status = 'released'
         RETURNING r.* INTO claim;
         IF NOT FOUND THEN
@@ -47,9 +43,10 @@ BEGIN
             outcome := 'already_settled';
             RETURN NEXT; RETURN;
         END IF;
-        UPDATE counterfoil.allocation AS a
-        SET used = a.used + 1, excess = greatest(a.excess, coalesce(a.used + 1 - a.cap, 0))
-        WHERE a.code_id = complete.counts_with AND a.period = claim.period;
+        UPDATE counterfoil.redemption AS r
+        SET over_cap = counterfoil.honour(complete.counts_with, claim.period, complete.id)
+        WHERE r.counts_with = complete.counts_with AND r.id = complete.id
+        RETURNING r.* INTO claim;
         outcome := 'completed_late';
     END IF;
 

@@ -1,8 +1,10 @@
--- Put a matter before the seller, once.
+-- Put a matter before the seller, once. What is new about it goes into the same entry; if that was resolved, and there is
+-- something new, it is open again.
 CREATE FUNCTION counterfoil.raise_attention(kind text, subject text, detail jsonb) RETURNS void
 LANGUAGE sql
 AS $$
-    INSERT INTO counterfoil.attention (kind, subject, detail)
+    INSERT INTO counterfoil.attention AS a (kind, subject, detail)
     VALUES (raise_attention.kind, raise_attention.subject, raise_attention.detail)
-    ON CONFLICT DO NOTHING
+    ON CONFLICT ON CONSTRAINT a_matter_is_listed_once DO UPDATE
+    SET detail = excluded.detail, resolved_at = NULL WHERE a.detail <> excluded.detail
 $$;

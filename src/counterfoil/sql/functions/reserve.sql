@@ -4,7 +4,8 @@
 --   limit            the buyer's own limit is reached; `claim` is the last place used
 --   spent            every place is paid for or being paid for
 --   held_by_others   no place is free now; some may come back, the first at `next_release_at`
---   ask              the only places left belong to lapsed holds whose session's end was never heard: `asks`
+--   ask              the only places left belong to lapsed holds whose session's end was never heard, or to delayed
+--                    payments past their deadline: `asks`
 --   changed          the code is no longer at the version that the price was worked out from
 --   unknown, paused, not_open, ended, not_for_product
 --
@@ -126,17 +127,18 @@ BEGIN
     END IF;
 
     IF NOT admitted THEN
-        -- A lapsed hold with a session may have been paid without our having heard: the caller asks Stripe.
+        -- A lapsed hold with a session may have been paid, and a delayed payment past its deadline may have failed,
+        -- without our having heard: the caller asks Stripe, about the oldest, all at the same time.
         SELECT jsonb_agg(to_jsonb(unheard)) INTO asks
         FROM (
             SELECT
                 r.id, r.counts_with, r.attempt,
                 coalesce(r.session_id, r.former_sessions[cardinality(r.former_sessions)]) AS session_id
             FROM counterfoil.redemption AS r
-            WHERE r.counts_with = seen.counts_with AND r.period = seen.period AND r.status = 'reserved'
+            WHERE r.counts_with = seen.counts_with AND r.period = seen.period AND r.status IN ('reserved', 'pending')
                 AND r.expires_at <= moment AND (r.session_id IS NOT NULL OR r.former_sessions <> '{}')
             ORDER BY r.expires_at
-            LIMIT least(wanted - taken_back - cardinality(lapsed), 10)
+            LIMIT 10
         ) AS unheard;
         SELECT * INTO full_now FROM counterfoil.room(seen.counts_with, seen.period, moment);
         places := full_now.cap;

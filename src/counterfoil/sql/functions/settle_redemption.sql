@@ -26,9 +26,18 @@ BEGIN
         RETURNING r.* INTO claim;
         outcome := 'pending';
         IF NOT FOUND THEN
+            outcome := 'already_settled';
+            -- Past its deadline it was asked about, and is still under way: it keeps its place, and a person knows.
+            UPDATE counterfoil.redemption AS r SET expires_at = counterfoil.clock() + pending_for
+            WHERE r.counts_with = of.counts_with AND r.id = of.id AND r.status = 'pending'
+                AND r.expires_at <= (SELECT counterfoil.clock());
+            IF FOUND THEN
+                PERFORM counterfoil.raise_attention(
+                    'payment-overdue', of.id::text, jsonb_build_object('session', settle_redemption.session_id)
+                );
+            END IF;
             SELECT r.* INTO claim FROM counterfoil.redemption AS r
             WHERE r.counts_with = of.counts_with AND r.id = of.id;
-            outcome := 'already_settled';
         END IF;
         RETURN NEXT;
     ELSE
