@@ -178,6 +178,7 @@ def test_a_second_payment_that_is_refunded_takes_nothing_away(
         lambda: at_stripe.refund(simulator.account.engine, charge, charge["amount"], "duplicate", {}, Cause())
     )
     till.run(settle_session(till.stripe.carry_out(RetrieveSession(stray["id"])), till.shop))
+    assert states(till.read(sale)) == ("paid", "completed")
     assert states(seller.heard(sale)) == ("paid", "completed")
 
 
