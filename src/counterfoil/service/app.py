@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 
 from counterfoil import errors
 from counterfoil.service import openapi, problems
-from counterfoil.service.api import checkouts, codes, entitlements, health, institutions, products, redemptions, webhook
+from counterfoil.service.api import attention, checkouts, codes, entitlements, health, institutions, products, redemptions, webhook
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import HERE, page, wants_page
@@ -57,6 +57,7 @@ def create_app(settings: Settings) -> FastAPI:
         checkouts.api,
         redemptions.api,
         entitlements.api,
+        attention.api,
     ):
         app.include_router(router)
     app.include_router(webhook.webhook)
