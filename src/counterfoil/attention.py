@@ -29,8 +29,8 @@ KINDS: dict[str, Kind] = {
     "over-cap": Kind(
         "A payment arrived after its place was given away, and was honoured: {used} places of {period} are in use, "
         "and the cap is {cap}.",
-        "Nothing must be done: nobody new gets in for it. Raise the cap with `counterfoil cap set`, or refund redemption "
-        "{subject} at Stripe.",
+        "Nothing must be done: nobody new gets in for it. Raise the cap with `counterfoil cap set`, or refund "
+        "redemption {subject} at Stripe.",
     ),
     "unmatched-session": Kind(
         "Session {subject} is {verdict} with {amount}, and belongs to no checkout of ours; nothing was sold for it.",
@@ -59,13 +59,13 @@ KINDS: dict[str, Kind] = {
     "stripe-events-unsettled": Kind(
         "Events of Stripe's are waiting to be settled for more than an hour: {number} of them, the oldest since "
         "{oldest}.",
-        "See the log for why; Stripe sends each again for three days. When the cause is gone, `counterfoil replay` settles "
-        "what is left.",
+        "See the log for why; Stripe sends each again for three days. When the cause is gone, `counterfoil replay` "
+        "settles what is left.",
     ),
     "clock-skew": Kind(
         "Stripe's clock and the database's differ by {seconds} s; {allowed} s are allowed.",
-        "Set the clock of the database's machine by NTP; `counterfoil doctor` shows both. Until then payment pages may be "
-        "refused, or end early.",
+        "Set the clock of the database's machine by NTP; `counterfoil doctor` shows both. Until then payment pages "
+        "may be refused, or end early.",
     ),
     "webhook-failing": Kind(
         "Our own events do not reach webhook endpoint {subject}.",
@@ -77,8 +77,8 @@ KINDS: dict[str, Kind] = {
     ),
     "hoarding": Kind(
         "Many places are held at once from one address or at one code: {subject}.",
-        "See GET /v1/redemptions?status=reserved. `counterfoil release` gives places back; `counterfoil code pause` stops a "
-        "code.",
+        "See GET /v1/redemptions?status=reserved. `counterfoil release` gives places back; `counterfoil code pause` "
+        "stops a code.",
     ),
     "guessing": Kind(
         "Somebody is trying out codes: {subject}.",
@@ -146,7 +146,7 @@ def matters(
 
 
 def notice() -> Statement[None]:
-    """Raise what nobody runs into by itself: events of Stripe's that wait to be settled. Done before matters are read."""
+    """Raise what nobody runs into: events of Stripe's that wait to be settled. Run before matters are read."""
     return Statement(Sql("SELECT counterfoil.notice_unsettled()"), {}, lambda _: None)
 
 

@@ -26,7 +26,9 @@ def command() -> None:
 
 
 @command.command("create")
-@click.option("--url", type=reach.Field("url", WebAddress), help="Where events go; COUNTERFOIL_PUBLIC_URL/webhooks/stripe.")
+@click.option(
+    "--url", type=reach.Field("url", WebAddress), help="Where events go; COUNTERFOIL_PUBLIC_URL/webhooks/stripe."
+)
 @reach.json_option
 def create(url: str | None, as_json: bool) -> None:
     """

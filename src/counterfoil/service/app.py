@@ -18,7 +18,17 @@ from starlette.staticfiles import StaticFiles
 
 from counterfoil import errors
 from counterfoil.service import openapi, problems
-from counterfoil.service.api import attention, checkouts, codes, entitlements, health, institutions, products, redemptions, webhook
+from counterfoil.service.api import (
+    attention,
+    checkouts,
+    codes,
+    entitlements,
+    health,
+    institutions,
+    products,
+    redemptions,
+    webhook,
+)
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import HERE, page, wants_page

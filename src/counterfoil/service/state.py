@@ -17,6 +17,7 @@ from counterfoil.model import Shop
 from counterfoil.procedure import Procedure, adrive
 from counterfoil.service.metrics import Metrics
 from counterfoil.service.settings import Settings
+from counterfoil.service.skew import SkewWatch
 from counterfoil.statement import Statement
 from counterfoil.stripe.drivers import AsyncStripe
 
@@ -33,6 +34,7 @@ class State:
     database: AsyncPsycopg
     stripe: AsyncStripe
     metrics: Metrics
+    skew: SkewWatch
 
     async def run(self, statement: Statement[T]) -> T:
         """One statement, committed when this returns."""
@@ -62,7 +64,8 @@ async def running(settings: Settings) -> AsyncIterator[State]:
             shop=settings.shop,
             database=AsyncPsycopg(pool, settings.database_schema),
             stripe=stripe,
-            metrics=Metrics(settings.clocks),
+            metrics=Metrics(),
+            skew=SkewWatch(settings.clocks),
         )
     finally:
         await stripe.close()

@@ -39,9 +39,7 @@ async def listed(
     after = read_cursor(cursor_, datetime.fromisoformat, int)
     await state.run(attention.notice())
     found = await state.run(
-        attention.matters(
-            kind=kind, resolved=resolved, after=(after[0], after[1]) if after else None, most=limit + 1
-        )
+        attention.matters(kind=kind, resolved=resolved, after=(after[0], after[1]) if after else None, most=limit + 1)
     )
     return Page[MatterOut](
         data=[MatterOut.of(matter) for matter in found[:limit]],
