@@ -30,6 +30,7 @@ from counterfoil.service.api import (
     webhook,
 )
 from counterfoil.service.edge import Door, SafeHeaders, database_down
+from counterfoil.service.interval import reconciling
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import HERE, page, wants_page
 from counterfoil.service.pages.storefront import storefront
@@ -47,7 +48,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with running(settings) as state:
+        async with running(settings) as state, reconciling(state):
             app.state.counterfoil = state
             yield
 
