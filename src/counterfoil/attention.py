@@ -47,7 +47,7 @@ KINDS: dict[str, Kind] = {
     ),
     "payment-overdue": Kind(
         "The delayed payment of redemption {subject} is past its deadline, and Stripe says that it is still under way. "
-        "It keeps its place, with a new deadline.",
+        "It keeps its place until {until}, and is asked about again then.",
         "Look at session {session} in Stripe's dashboard. If the payment will never come, cancel it there: its place "
         "is given back at once.",
     ),
