@@ -80,6 +80,11 @@ def verdict(session: Session, event_type: str | None = None) -> str:
     return "expired" if session.status == "expired" else "open"
 
 
+def ended_unpaid(session: Session) -> bool:
+    """Nobody paid it, and nobody can any more: it expired, or its delayed payment failed."""
+    return verdict(session) in ("expired", "payment_failed")
+
+
 def reference(session: Session) -> Mapping[str, Any]:
     """The ids of our rows in a session's metadata, each None if it is missing or not an id of ours."""
     return {

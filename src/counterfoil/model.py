@@ -161,6 +161,11 @@ class Redemption:
         """Still reserved, and its time is over: its place is free for the next buyer."""
         return self.status is RedemptionStatus.RESERVED and self.expires_at <= self.read_at
 
+    @property
+    def last_session(self) -> str | None:
+        """The session it has or, if that was let go of and none made since, the one it had: what Stripe is asked about."""
+        return self.session_id or next(reversed(self.former_sessions), None)
+
 
 @dataclass(frozen=True)
 class Checkout:
@@ -188,6 +193,11 @@ class Checkout:
     livemode: bool
     created_at: datetime
     paid_at: datetime | None
+
+    @property
+    def last_session(self) -> str | None:
+        """The session it has or, if that was let go of and none made since, the one it had: what Stripe is asked about."""
+        return self.session_id or (self.redemption.last_session if self.redemption else None)
 
 
 @dataclass(frozen=True)
