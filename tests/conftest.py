@@ -86,7 +86,8 @@ def database(server: embedded.Server, _emptying: psycopg.Connection[Any]) -> str
         "DELETE FROM counterfoil.entitlement; DELETE FROM counterfoil.checkout; DELETE FROM counterfoil.redemption; "
         "DELETE FROM counterfoil.allocation; DELETE FROM counterfoil.code; DELETE FROM counterfoil.product; "
         "DELETE FROM counterfoil.institution; DELETE FROM counterfoil.stripe_event; DELETE FROM counterfoil.attention; "
-        "DELETE FROM counterfoil.idempotency; DELETE FROM counterfoil.api_key; DELETE FROM counterfoil.seller"
+        "DELETE FROM counterfoil.idempotency; DELETE FROM counterfoil.api_key; DELETE FROM counterfoil.seller; "
+        "DELETE FROM counterfoil.task"
     )
     return server.url
 

@@ -251,6 +251,7 @@ class StripeUnavailable(Refusal):
 
     Attributes:
         answered: Stripe answered, with an error; else it could not be reached.
+        said: What Stripe answered, in a sentence.
     """
 
     code = "stripe-unavailable"
@@ -264,9 +265,9 @@ class StripeUnavailable(Refusal):
         stripe_message: str | None = None,
         request_id: str | None = None,
     ) -> None:
-        said = f"Stripe answered: {stripe_message}" if answered else "Stripe could not be reached."
+        self.said = f"Stripe answered: {stripe_message}" if answered else "Stripe could not be reached."
         super().__init__(
-            f"{said} Nothing was charged. Try again in a moment.",
+            f"{self.said} Nothing was charged. Try again in a moment.",
             stripe_code=stripe_code,
             stripe_message=stripe_message,
             request_id=request_id,

@@ -9,12 +9,24 @@ a payment was refunded, and whether a refund failed later, is read off the same 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from counterfoil import verbs
 from counterfoil.asking import absent, end_session, reference, verdict
 from counterfoil.calls import ListDisputes, ListSessions, PaymentOf, RetrieveSession, SessionUnknown
 from counterfoil.errors import StripeUnavailable
-from counterfoil.model import Dispute, RedemptionStatus, Session, SessionPage, Shop, StripeEvent
+from counterfoil.model import (
+    Charge,
+    Checkout,
+    CheckoutStatus,
+    Dispute,
+    Redemption,
+    RedemptionStatus,
+    Session,
+    SessionPage,
+    Shop,
+    StripeEvent,
+)
 from counterfoil.procedure import Procedure
 from counterfoil.verbs import Settled
 
@@ -112,10 +124,8 @@ def _settle_money(session: Session, settled: Settled, shop: Shop) -> Procedure[S
     charge = session.charge
     if charge is None or session.payment_intent is None or not (settled.claim or settled.sale):
         return None
-    gone = charge.amount_refunded
+    disputes = yield from disputes_of(session)
     if charge.disputed:
-        disputes: tuple[Dispute, ...] = yield ListDisputes(session.payment_intent)
-        gone += sum(one.amount for one in disputes if one.status == "lost")
         yield verbs.raise_attention(
             kind="dispute",
             subject=session.payment_intent,
@@ -124,8 +134,8 @@ def _settle_money(session: Session, settled: Settled, shop: Shop) -> Procedure[S
                 "disputes": {one.id: one.status for one in disputes},
             },
         )
-    money_back = gone >= charge.amount
-    if money_back == _recorded(settled):
+    money_back = is_back(charge, disputes)
+    if money_back == recorded_as_back(settled.claim, settled.sale):
         return None
     refunded: Settled = yield verbs.settle_refund(
         settled=settled, session_id=session.id, money_back=money_back, disputed=charge.disputed, shop=shop
@@ -133,8 +143,26 @@ def _settle_money(session: Session, settled: Settled, shop: Shop) -> Procedure[S
     return refunded
 
 
-def _recorded(settled: Settled) -> bool:
+def disputes_of(session: Session) -> Procedure[tuple[Dispute, ...]]:
+    """
+    The disputes of a session's payment. Stripe is asked only if there are any.
+
+    Raises:
+        StripeUnavailable: Stripe could not say.
+    """
+    disputes: tuple[Dispute, ...] = ()
+    if session.charge and session.charge.disputed and session.payment_intent:
+        disputes = yield ListDisputes(session.payment_intent)
+    return disputes
+
+
+def is_back(charge: Charge, disputes: Sequence[Dispute]) -> bool:
+    """Whether the whole of what was charged has gone back, by refunds and by disputes that were lost."""
+    return charge.amount_refunded + sum(one.amount for one in disputes if one.status == "lost") >= charge.amount
+
+
+def recorded_as_back(claim: Redemption | None, sale: Checkout | None) -> bool:
     """Whether our rows say already that the money went back."""
-    if settled.claim:
-        return settled.claim.refunded_at is not None or settled.claim.status is RedemptionStatus.REFUNDED
-    return settled.sale is not None and settled.sale.status == "refunded"
+    if claim:
+        return claim.refunded_at is not None or claim.status is RedemptionStatus.REFUNDED
+    return sale is not None and sale.status is CheckoutStatus.REFUNDED

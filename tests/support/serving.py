@@ -103,6 +103,8 @@ def serving(database_url: str, simulator: Running, **settings: str) -> Iterator[
         "STRIPE_SECRET_KEY": "sk_test_tests",
         "STRIPE_WEBHOOK_SECRET": simulator.secret,
         "STRIPE_API_BASE": simulator.base_url,
+        # Tests that keep events back must not be helped unasked.
+        "COUNTERFOIL_RECONCILE_INTERVAL": "0",
         **settings,
     }
     app = create_app(load(**given))

@@ -20,6 +20,8 @@ COMMANDS = {
     "cap": ("cap", "Caps of single periods."),
     "usage": ("usage", "How full codes are."),
     "release": ("release", "Give a held place back by hand."),
+    "reconcile": ("reconcile", "Compare our rows with Stripe's sessions; settle what differs."),
+    "replay": ("replay", "Settle the events that were never settled."),
     "key": ("key", "API keys."),
     "simulator": ("simulator", "The Stripe Checkout simulator alone."),
 }

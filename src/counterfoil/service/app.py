@@ -20,6 +20,7 @@ from counterfoil import errors
 from counterfoil.service import openapi, problems
 from counterfoil.service.api import checkouts, codes, entitlements, health, institutions, products, redemptions, webhook
 from counterfoil.service.edge import Door, SafeHeaders, database_down
+from counterfoil.service.interval import reconciling
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import HERE, page, wants_page
 from counterfoil.service.pages.storefront import storefront
@@ -37,7 +38,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with running(settings) as state:
+        async with running(settings) as state, reconciling(state):
             app.state.counterfoil = state
             yield
 

@@ -31,6 +31,12 @@ class Metrics:
         self.settled = Counter(
             "counterfoil_settled", "What sessions did to our rows, by outcome.", ["outcome"], registry=self.registry
         )
+        self.drift = Counter(
+            "counterfoil_drift",
+            "Rows that were not what Stripe says, found at intervals, by whether it was settled.",
+            ["done"],
+            registry=self.registry,
+        )
         self.stripe_calls = Histogram(
             "counterfoil_stripe_call_seconds",
             "Calls to Stripe, by call and result.",
