@@ -80,9 +80,9 @@ def verdict(session: Session, event_type: str | None = None) -> str:
     return "expired" if session.status == "expired" else "open"
 
 
-def ended_unpaid(session: Session) -> bool:
-    """Nobody paid it, and nobody can any more: it expired, or its delayed payment failed."""
-    return verdict(session) in ("expired", "payment_failed")
+def paid_or_paying(session: Session) -> bool:
+    """Whether its place is spent, or is to be: what is complete is neither, once its delayed payment failed."""
+    return verdict(session) in ("paid", "pending")
 
 
 def reference(session: Session) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from counterfoil import clocks, errors, verbs
-from counterfoil.asking import end_session, ended_unpaid
+from counterfoil.asking import end_session, paid_or_paying
 from counterfoil.calls import (
     BelowFloor,
     CreateSession,
@@ -199,7 +199,7 @@ def _create_and_attach(
         claim = sale.redemption
         if claim and claim.former_sessions:
             ended = yield from end_session(claim.former_sessions[-1])
-            if not ended_unpaid(ended):
+            if paid_or_paying(ended):
                 yield from settle_session(ended, shop)
                 return Opened((yield from reread(sale)), resumed)
         if not last:
@@ -375,7 +375,7 @@ def _move(
         if outcome != "renewed":
             return None if outcome == "moved_on" else (yield from _worn_out(sale, claim, code, shop))
         ended = yield from end_session(claim.session_id)
-        if not ended_unpaid(ended):
+        if paid_or_paying(ended):
             yield from settle_session(ended, shop)
             raise errors.BuyerLimitReached(limit=code.per_buyer_limit, checkout=sale.id)
     began = steady()

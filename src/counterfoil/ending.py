@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from counterfoil import verbs
-from counterfoil.asking import end_session, end_sessions, ended_unpaid
+from counterfoil.asking import end_session, end_sessions, paid_or_paying
 from counterfoil.calls import RetrieveSession, SessionUnknown
 from counterfoil.errors import Busy, StripeUnavailable
 from counterfoil.model import Checkout, CheckoutStatus, Redemption, RedemptionStatus, ReleaseReason, Session, Shop
@@ -62,12 +62,12 @@ def release(claim: Redemption, shop: Shop, reason: ReleaseReason) -> Procedure[N
 
 def _end(claim: Redemption, shop: Shop, reason: ReleaseReason) -> Procedure[None]:
     """
-    End the session of a redemption and give its place back. If it has none just now, whoever is making one finds the row
-    released, and ends what it made; but the one before may be paid.
+    End the session of a redemption and give its place back. If it has none just now, whoever is making one finds the
+    row released, and ends what it made; but the one before may be paid.
     """
     if claim.last_session is not None and claim.status in (RedemptionStatus.RESERVED, RedemptionStatus.PENDING):
         ended = yield from end_session(claim.last_session)
-        if not ended_unpaid(ended) or (ended.status == "complete" and claim.session_id is not None):
+        if paid_or_paying(ended) or (ended.status == "complete" and claim.session_id is not None):
             yield from settle_session(ended, shop)
             return
     yield verbs.release(
@@ -95,7 +95,7 @@ def ask(asks: Sequence[Ask], shop: Shop) -> Procedure[None]:
     for one, answer in zip(asks, answers, strict=True):
         if isinstance(answer, StripeUnavailable):
             unheard.append(answer)
-        elif not ended_unpaid(answer):
+        elif paid_or_paying(answer):
             yield from settle_session(answer, shop)
         else:
             failed = answer.status == "complete"

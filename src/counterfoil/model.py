@@ -163,8 +163,11 @@ class Redemption:
 
     @property
     def last_session(self) -> str | None:
-        """The session it has or, if that was let go of and none made since, the one it had: what Stripe is asked about."""
-        return self.session_id or next(reversed(self.former_sessions), None)
+        """
+        The one session of it that may be payable still: its own, or else that of the attempt before. An earlier one
+        was ended before the next was made.
+        """
+        return self.session_id or (self.former_sessions[-1] if self.former_sessions else None)
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,7 @@ class Checkout:
 
     @property
     def last_session(self) -> str | None:
-        """The session it has or, if that was let go of and none made since, the one it had: what Stripe is asked about."""
+        """The one session of it that may be payable still."""
         return self.session_id or (self.redemption.last_session if self.redemption else None)
 
 
