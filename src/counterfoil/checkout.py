@@ -18,7 +18,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from counterfoil import clocks, errors, verbs
-from counterfoil.asking import end_session
+from counterfoil.asking import end_session, paid_or_paying
 from counterfoil.calls import (
     BelowFloor,
     CreateSession,
@@ -195,14 +195,15 @@ def _create_and_attach(
     *began* is when `steady` stood before the row was read: so the age of what we know of the database's clock is
     never taken for less than it is.
     """
-    yield from _make_way(sale, shop)
     for last in (False, True):
         claim = sale.redemption
         if claim and claim.former_sessions:
             ended = yield from end_session(claim.former_sessions[-1])
-            if ended.status == "complete":
+            if paid_or_paying(ended):
                 yield from settle_session(ended, shop)
                 return Opened((yield from reread(sale)), resumed)
+        if not last:
+            yield from _make_way(sale, shop)
         # guard: the-floor-is-not-missed
         if claim and _floor_missed(claim, shop, timedelta(seconds=steady() - began)):
             began = steady()
@@ -374,7 +375,7 @@ def _move(
         if outcome != "renewed":
             return None if outcome == "moved_on" else (yield from _worn_out(sale, claim, code, shop))
         ended = yield from end_session(claim.session_id)
-        if ended.status == "complete":
+        if paid_or_paying(ended):
             yield from settle_session(ended, shop)
             raise errors.BuyerLimitReached(limit=code.per_buyer_limit, checkout=sale.id)
     began = steady()

@@ -171,8 +171,11 @@ def _look(session: Session, report: Report, shop: Shop) -> Procedure[None]:
 def _settle(record: Record, session: Session, would: Would, shop: Shop) -> Procedure[str]:
     """Settle one drift. Answers what it came to."""
     claim = record.claim
+    # What lapsed while its session is open, or was taken off it before it ended, is asked about as whoever wants its
+    # place would.
+    unheard = would is Would.RELEASE and (verdict(session) == "open" or (claim and claim.session_id is None))
     try:
-        if claim and claim.lapsed and (claim.session_id is None or verdict(session) == "open"):
+        if claim and claim.lapsed and unheard:
             yield from ask([Ask(claim.id, claim.counts_with, claim.attempt, session.id)], shop)
             return "asked"
         if session.status == UNKNOWN:

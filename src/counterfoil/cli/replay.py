@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from datetime import timedelta
 
 import click
@@ -35,7 +34,7 @@ def command(since: timedelta, as_json: bool, use_embedded: bool) -> int:
 
         report: Replayed = run(replay(shop, last=since, tell=tell))
     if as_json:
-        click.echo(json.dumps(asdict(report) | {"fine": report.fine}, indent=2, ensure_ascii=False))
+        click.echo(json.dumps({**vars(report), "fine": report.fine}, indent=2, ensure_ascii=False))
     else:
         _print(report)
     if report.interrupted:

@@ -31,6 +31,7 @@ from counterfoil.service.api import (
 )
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.interval import reconciling
+from counterfoil.service.pages import admin
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import HERE, page, wants_page
 from counterfoil.service.pages.storefront import storefront
@@ -74,6 +75,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(webhook.webhook)
     app.include_router(health.health)
     app.include_router(reference)
+    app.include_router(admin.entrance)
+    app.include_router(admin.admin)
     if settings.storefront == "on":
         app.include_router(storefront)
     openapi.install(app)
@@ -95,7 +98,9 @@ async def _problem(request: Request, error: Any) -> Response:
     problem: Problem = error
     if wants_page(request):
         kind = problems.KINDS[problem.code]
-        return page(request, "trouble.html", problem.status or kind.status, title=kind.title, advice=problem.detail)
+        told = page(request, "trouble.html", problem.status or kind.status, title=kind.title, advice=problem.detail)
+        told.headers.update(problem.headers)
+        return told
     return problem.response(_public_url(request))
 
 

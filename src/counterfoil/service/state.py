@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import psycopg
@@ -18,6 +19,7 @@ from counterfoil.procedure import Procedure, adrive
 from counterfoil.service.metrics import Metrics
 from counterfoil.service.settings import Settings
 from counterfoil.service.skew import SkewWatch
+from counterfoil.service.throttle import Throttle
 from counterfoil.statement import Statement
 from counterfoil.stripe.drivers import AsyncStripe
 
@@ -35,6 +37,7 @@ class State:
     stripe: AsyncStripe
     metrics: Metrics
     skew: SkewWatch
+    sign_ins: Throttle
 
     async def run(self, statement: Statement[T]) -> T:
         """One statement, committed when this returns."""
@@ -66,6 +69,7 @@ async def running(settings: Settings) -> AsyncIterator[State]:
             stripe=stripe,
             metrics=Metrics(),
             skew=SkewWatch(settings.clocks),
+            sign_ins=Throttle(most=10, within=timedelta(minutes=15)),
         )
     finally:
         await stripe.close()

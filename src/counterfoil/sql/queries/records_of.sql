@@ -3,7 +3,7 @@ SELECT
     asked.session_id,
     ours.known,
     counterfoil.redemption_document(ours.claim) AS claim,
-    to_jsonb(ours.sale) AS sale,
+    CASE WHEN (ours.sale).id IS NOT NULL THEN to_jsonb(ours.sale) END AS sale,
     ARRAY(
         SELECT a.kind FROM counterfoil.attention AS a
         WHERE a.subject IN (asked.session_id, asked.payment_intent)
