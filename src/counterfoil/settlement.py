@@ -130,8 +130,9 @@ def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_disput
     if charge is None or session.payment_intent is None or not (settled.claim or settled.sale):
         return None
     disputes = yield from disputes_of(session, sure=of_a_dispute)
-    disputed = any(one.status != "won" for one in disputes)
-    if disputes:
+    # One that is not on the list yet is not won.
+    disputed = any(one.status != "won" for one in disputes) if disputes else charge.disputed
+    if disputed or disputes:
         yield verbs.raise_attention(
             kind="dispute",
             subject=session.payment_intent,
