@@ -26,7 +26,7 @@ from counterfoil.calls import (
     Pause,
     StillCreating,
 )
-from counterfoil.ending import MOST_ROUNDS, ask, reread
+from counterfoil.ending import MOST_ROUNDS, ask, cancel, reread
 from counterfoil.model import (
     Checkout,
     CheckoutStatus,
@@ -195,6 +195,7 @@ def _create_and_attach(
     *began* is when `steady` stood before the row was read: so the age of what we know of the database's clock is
     never taken for less than it is.
     """
+    yield from _make_way(sale, shop)
     for last in (False, True):
         claim = sale.redemption
         if claim and claim.former_sessions:
@@ -220,6 +221,29 @@ def _create_and_attach(
             began = steady()
             sale = yield from _renewed(sale, sale.redemption, shop)
     raise AssertionError("the last attempt returns or raises")
+
+
+def _make_way(sale: Checkout, shop: Shop) -> Procedure[None]:
+    """
+    The same buyer has a payment page of the same thing open, at another code: it is ended before the new one is made.
+
+    Raises:
+        BuyerLimitReached: It proves paid, or paying, and so is the answer. The new place is given back.
+        StripeUnavailable: It could not be ended. The new place is given back.
+    """
+    if sale.redemption is None and sale.browser is None:
+        return
+    try:
+        others: list[Checkout] = yield verbs.open_beside(sale=sale)
+        for other in others:
+            ended = yield from cancel(other, shop, ReleaseReason.SUPERSEDED)
+            if ended.status in (CheckoutStatus.PAID, CheckoutStatus.PENDING):
+                raise errors.BuyerLimitReached(limit=None, checkout=ended.id)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        yield from _give_back(sale, None, shop)
+        raise
 
 
 def _one_attempt(sale: Checkout, shop: Shop) -> Procedure[timedelta]:

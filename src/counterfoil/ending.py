@@ -73,14 +73,16 @@ def ask(asks: Sequence[Ask], shop: Shop) -> Procedure[None]:
     Places whose time is over, of sessions whose end was never heard: what Stripe says of each decides, all asked at the
     same time. Then each place is free, or spent, or its payment is still under way.
 
+    One that Stripe could not be asked about may be paid for, so its place is given to nobody.
+
     Raises:
-        Busy: Stripe could not be asked about one of them. That place may be paid for, so it is given to nobody.
+        Busy: Stripe could not be asked about any of them.
     """
     answers = yield from end_sessions([one.session_id for one in asks])
-    unheard: StripeUnavailable | None = None
+    unheard: list[StripeUnavailable] = []
     for one, answer in zip(asks, answers, strict=True):
         if isinstance(answer, StripeUnavailable):
-            unheard = answer
+            unheard.append(answer)
         elif answer.status == "complete":
             yield from settle_session(answer, shop)
         else:
@@ -92,9 +94,8 @@ def ask(asks: Sequence[Ask], shop: Shop) -> Procedure[None]:
                 attempt=one.attempt,
                 shop=shop,
             )
-    # guard: what-cannot-be-asked-is-not-given-away
-    if unheard:
-        raise Busy("The last places cannot be checked right now. Try again.", retry_after=5) from unheard
+    if len(unheard) == len(asks):
+        raise Busy("The last places cannot be checked right now. Try again.", retry_after=5) from unheard[0]
 
 
 def refresh(sale: Checkout, shop: Shop) -> Procedure[Checkout]:

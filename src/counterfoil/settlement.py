@@ -124,7 +124,6 @@ def _settle_money(session: Session, settled: Settled, shop: Shop) -> Procedure[S
                 "disputes": {one.id: one.status for one in disputes},
             },
         )
-    # guard: a-part-is-not-the-whole
     money_back = gone >= charge.amount
     if money_back == _recorded(settled):
         return None

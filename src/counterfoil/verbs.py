@@ -505,6 +505,15 @@ def checkouts(
     )
 
 
+def open_beside(*, sale: Checkout) -> Statement[list[Checkout]]:
+    """The same buyer's other open checkouts of the same thing, at another code: they make way for *sale*."""
+    return Statement(
+        Sql.named("open_beside"),
+        {"counts_with": sale.counts_with, "checkout": sale.id},
+        lambda rows: [reading.checkout(row["sale"]) for row in rows],
+    )
+
+
 def redemptions(
     *,
     id: UUID | None = None,

@@ -31,22 +31,25 @@ BEGIN
         PERFORM counterfoil.allocation_lock(settle_refund.counts_with, claim.period, lock_timeout);
     END IF;
     moment := counterfoil.clock();
+    SELECT r.* INTO claim FROM counterfoil.redemption AS r
+    WHERE r.counts_with = settle_refund.counts_with AND r.id = settle_refund.redemption;
+    SELECT c.* INTO sale FROM counterfoil.checkout AS c
+    WHERE c.counts_with = settle_refund.counts_with AND c.id = settle_refund.checkout;
 
     -- guard: only-the-payment-that-counts
-    IF EXISTS (
-        SELECT FROM counterfoil.checkout AS c
-        WHERE c.counts_with = settle_refund.counts_with AND c.id = settle_refund.checkout
-            AND c.session_id <> settle_refund.session_id
-    ) OR (settle_refund.checkout IS NULL AND claim.session_id <> settle_refund.session_id) THEN
-        NULL;
-    ELSIF money_back THEN
+    IF coalesce(sale.session_id, claim.session_id) IS DISTINCT FROM settle_refund.session_id THEN
+        RETURN NEXT; RETURN;
+    END IF;
+
+    IF money_back THEN
         SELECT p.refund_policy = 'return' OR (p.refund_policy = 'return_unless_disputed' AND NOT disputed)
         INTO returned FROM counterfoil.code AS p WHERE p.id = claim.code_id;
         UPDATE counterfoil.redemption AS r
         SET refunded_at = moment, status = CASE WHEN returned THEN 'refunded' ELSE r.status END
         WHERE r.counts_with = settle_refund.counts_with AND r.id = settle_refund.redemption
             -- guard: refunded-once
-            AND r.status = 'completed' AND r.refunded_at IS NULL;
+            AND r.status = 'completed' AND r.refunded_at IS NULL
+        RETURNING r.* INTO claim;
         IF FOUND THEN
             outcome := 'refunded';
             PERFORM counterfoil.occupy(settle_refund.counts_with, claim.period, -returned::integer);
