@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from counterfoil import verbs
-from counterfoil.asking import end_session, end_sessions
+from counterfoil.asking import end_session, end_sessions, paid_or_paying, verdict
 from counterfoil.calls import RetrieveSession, SessionUnknown
 from counterfoil.errors import Busy, StripeUnavailable
 from counterfoil.model import Checkout, CheckoutStatus, Redemption, RedemptionStatus, ReleaseReason, Session, Shop
@@ -38,12 +38,26 @@ def cancel(sale: Checkout, shop: Shop, reason: ReleaseReason = ReleaseReason.CAN
             ended = yield from end_session(sale.session_id)
             yield from settle_session(ended, shop)
         elif sale.redemption:
-            # Whoever is making its session finds the row released, and ends what it made.
-            yield verbs.release(counts_with=sale.counts_with, redemption=sale.redemption.id, reason=reason, shop=shop)
+            yield from _cancel_unattached(sale.redemption, shop, reason)
         else:
             yield verbs.end_unpayable(sale=sale, status=CheckoutStatus.CANCELLED)
         sale = yield from reread(sale)
     return sale
+
+
+def _cancel_unattached(claim: Redemption, shop: Shop, reason: ReleaseReason) -> Procedure[None]:
+    """
+    The session is just being made: whoever makes it finds the row released, and ends what it made. If it was attached
+    meanwhile, nothing is released: the caller looks again. The session of the attempt before may not have been ended.
+    """
+    if claim.last_session:
+        ended = yield from end_session(claim.last_session)
+        if paid_or_paying(ended):
+            yield from settle_session(ended, shop)
+            return
+    yield verbs.release(
+        counts_with=claim.counts_with, redemption=claim.id, reason=reason, attempt=claim.attempt, shop=shop
+    )
 
 
 def release(claim: Redemption, shop: Shop, reason: ReleaseReason) -> Procedure[None]:
@@ -83,13 +97,14 @@ def ask(asks: Sequence[Ask], shop: Shop) -> Procedure[None]:
     for one, answer in zip(asks, answers, strict=True):
         if isinstance(answer, StripeUnavailable):
             unheard.append(answer)
-        elif answer.status == "complete":
+        elif paid_or_paying(answer):
             yield from settle_session(answer, shop)
         else:
+            failed = verdict(answer) == "payment_failed"
             yield verbs.release(
                 counts_with=one.counts_with,
                 redemption=one.redemption,
-                reason=ReleaseReason.LAPSED,
+                reason=ReleaseReason.PAYMENT_FAILED if failed else ReleaseReason.LAPSED,
                 session_id=one.session_id,
                 attempt=one.attempt,
                 shop=shop,

@@ -161,6 +161,14 @@ class Redemption:
         """Still reserved, and its time is over: its place is free for the next buyer."""
         return self.status is RedemptionStatus.RESERVED and self.expires_at <= self.read_at
 
+    @property
+    def last_session(self) -> str | None:
+        """
+        The one session of it that may be payable still: its own, or else that of the attempt before. An earlier one
+        was ended before the next was made.
+        """
+        return self.session_id or (self.former_sessions[-1] if self.former_sessions else None)
+
 
 @dataclass(frozen=True)
 class Checkout:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 
-from tests.simulation.story import Move, Setting, Story
+from tests.simulation.story import Story
 
 
 def shortest(story: Story, fails: Callable[[Story], bool], most: int = 600) -> Story:
-    """
-    The shortest failing story that was found in at most so many runs. *story* itself fails.
-
-    Any failure will do: what a shorter story breaks is broken too.
-    """
+    """The shortest failing story that was found in at most so many runs. *story* itself fails."""
     tried = 0
     again = True
     while again:
@@ -44,6 +40,3 @@ def _shorter(story: Story) -> Iterator[Story]:
             for lower in dict.fromkeys((0, value // 2, value - 1)):
                 if 0 <= lower < value:
                     yield replace(story, moves=(*moves[:at], move._replace(**{field: lower}), *moves[at + 1 :]))
-
-
-__all__ = ["Move", "Setting", "shortest"]

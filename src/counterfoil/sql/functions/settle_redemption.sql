@@ -19,7 +19,13 @@ BEGIN
             settle_redemption.lock_timeout
         );
     ELSIF verdict = 'pending' THEN
-        UPDATE counterfoil.redemption AS r SET status = 'pending', expires_at = counterfoil.clock() + pending_for
+        -- The session that is being paid becomes the row's session, if it was detached: its failure must find it.
+        UPDATE counterfoil.redemption AS r
+        SET status = 'pending', expires_at = counterfoil.clock() + pending_for,
+            former_sessions = array_remove(
+                array_remove(r.former_sessions || r.session_id, settle_redemption.session_id), NULL
+            ),
+            session_id = settle_redemption.session_id, session_expires_at = settle_redemption.session_expires_at
         WHERE r.counts_with = of.counts_with AND r.id = of.id
             -- guard: only-a-hold-becomes-pending
             AND r.status = 'reserved'
