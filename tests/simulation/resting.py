@@ -59,7 +59,7 @@ def check(world: World) -> None:
     Raises:
         Broken: They are not what it makes of them.
     """
-    world.look()
+    world.tell_time()
     rows = [dict(zip(_COLUMNS, row, strict=True)) for row in world.ground.run(_ROWS).fetchall()]
     paid: defaultdict[str, list[Document]] = defaultdict(list)
     for session in world.engine.sessions.values():

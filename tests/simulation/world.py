@@ -123,6 +123,7 @@ class World:
         self.ahead = 0.0
         self._told: float | None = None
         self._known = 0.0
+        self._changed = False
         self.cap = 1 + setting.cap
         self.policy = list(RefundPolicy)[setting.policy]
         self.shop = Shop(Clocks(stripe_attempts=1), livemode=False, payment_methods=("card", "bacs_debit"))
@@ -208,6 +209,7 @@ class World:
         failed: Callable[[], None] = _nothing,
     ) -> None:
         """Start a procedure in one of the processes: to its end, or as many steps as *how* says."""
+        self.pass_time(0.01)
         self.say(name)
         try:
             step = next(procedure)
@@ -229,7 +231,6 @@ class World:
                 raise Broken(f"{task.name}: never comes to an end")
 
     def _one(self, task: Task, fault: str) -> None:
-        self.pass_time(0.01)
         if fault == "killed before":
             self.kill(task, "before " + described(task.step))
             return
@@ -290,10 +291,12 @@ class World:
                 return self._call(step, fault)
 
     def _statement(self, statement: Statement[Any]) -> Any:
-        self._tell_time()
+        self.tell_time()
+        self._changed = self._changed or statement.alone
         return self.database.run(statement)
 
-    def _tell_time(self) -> None:
+    def tell_time(self) -> None:
+        """Let the database know how late it is."""
         now = self.seconds + self.ahead
         if now != self._told:
             # No clock of a database goes back.
@@ -315,9 +318,10 @@ class World:
         return self.stripe.carry_out(call)
 
     def look(self) -> None:
-        """What must be true at every moment."""
-        self._tell_time()
-        for cap, live, over in self.ground.run(_LIVE).fetchall():
+        """What must be true at every moment: looked at whenever a statement may have changed it."""
+        rows = self.ground.run(_LIVE).fetchall() if self._changed else []
+        self._changed = False
+        for cap, live, over in rows:
             if live > cap + len(over):
                 raise Broken(f"{live} places are spent or held of {cap}, and {len(over)} are marked as over the cap")
             for id in over:
