@@ -22,14 +22,14 @@ import pytest
 from tests.support.in_process import in_process
 from tests.support.noting import Noting
 from tests.support.places import code, lapse, school
+from tests.support.stepping import ByHand
 
 from counterfoil import catalogue, ending, verbs
-from counterfoil.calls import CreateSession
 from counterfoil.checkout import Opened, open_checkout
 from counterfoil.errors import Refusal
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.model import Checkout, Order, RefundPolicy, ReleaseReason, Shop, StripeEvent
-from counterfoil.procedure import Procedure, Step, drive, perform
+from counterfoil.procedure import Procedure, drive
 from counterfoil.settlement import EVENTS, settle_event
 from counterfoil.simulator import money_back
 from counterfoil.simulator.account import Account
@@ -387,7 +387,7 @@ def test_the_sixty_orders(table: Table) -> None:
         table.engine.pay(case.session_id)
         for number, kind in enumerate(order):
             if kind == "attach":
-                attach(table, opening, attaching)
+                attach(attaching)
             else:
                 id = f"evt_{case.redemption}_{number}"
                 table.deliver(StripeEvent(id, f"checkout.session.{kind}", case.session_id, livemode=False))
@@ -399,34 +399,19 @@ def test_the_sixty_orders(table: Table) -> None:
     assert {row[1:] for row in said} == {(1, 4)}, "one of its four events completed it, and no other says so"
 
 
-def before_attach(table: Table, case: Case, opening: Procedure[Opened]) -> Step:
-    """Open as far as the session is made, and stop before it is attached: the step that would do it."""
-    step = next(opening)
-    while not isinstance(step, CreateSession):
-        step = opening.send(perform(step, table.host, table.stripe))
-    session = table.stripe.carry_out(step)
-    case.session_id, case.redemption = session.id, UUID(session.metadata["counterfoil_redemption"])
-    return opening.send(session)
+def before_attach(table: Table, case: Case, opening: Procedure[Opened]) -> ByHand:
+    """Open as far as the session is made, and stop before it is attached."""
+    stopped = ByHand(opening, table.host, table.stripe)
+    stopped.stop_before("attach")
+    session = next(table.engine.newest("sessions"))
+    case.session_id, case.redemption = session["id"], UUID(session["metadata"]["counterfoil_redemption"])
+    return stopped
 
 
-def attach(table: Table, opening: Procedure[Opened], step: Step) -> None:
+def attach(opening: ByHand) -> None:
     """Go on from there: the buyer gets the page, or is refused if the row has moved on."""
     with contextlib.suppress(Refusal):
-        table.run(resumed(opening, step))
-
-
-def resumed(procedure: Procedure[Any], step: Step) -> Procedure[Any]:
-    """A procedure that was stopped before *step*, from there on."""
-    while True:
-        try:
-            answer = yield step
-        except BaseException as failure:  # noqa: BLE001 (whatever it is, the procedure is told)
-            step = procedure.throw(failure)
-        else:
-            try:
-                step = procedure.send(answer)
-            except StopIteration as end:
-                return end.value
+        opening.finish()
 
 
 @pytest.mark.parametrize(("copies", "most"), [(1, 10), (2, 5)])
@@ -471,7 +456,7 @@ def test_once_all_has_happened(table: Table) -> None:
                 table.act(case, index)
             for number, item in enumerate(order):
                 if item == "attach":
-                    attach(table, opening, attaching)
+                    attach(attaching)
                 else:
                     table.deliver(another(case.events[item], number))
     table.check()

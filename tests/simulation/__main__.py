@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 
 import psycopg
+
+from counterfoil import embedded
 from tests.conftest import binaries
 from tests.simulation.ground import Ground
 from tests.simulation.running import search, shortened
-
-from counterfoil import embedded
 
 
 def main() -> int:

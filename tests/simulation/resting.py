@@ -1,8 +1,8 @@
 """
 How a run ends: everything comes to rest, and then the rows are what Stripe's truth makes of them.
 
-By then every event that was not lost has been delivered, every delayed payment has ended, and Stripe was asked about every
-session, which is what a reconciliation does.
+By then every event that was not lost has been delivered, every delayed payment has ended, and Stripe was asked about
+every session, which is what a reconciliation does.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from tests.simulation.world import BUYERS, DAY, MINUTE, Broken, World
-
 from counterfoil import verbs
 from counterfoil.checkout import Opened
 from counterfoil.simulator.objects import Document
+from tests.simulation.world import BUYERS, DAY, MINUTE, Broken, World
 
 _ROWS = """
 SELECT c.id AS sale, c.status AS sale_status, c.session_id AS sale_session, c.unlocks,

@@ -26,9 +26,12 @@ class Failure:
         return "\n".join([self.why, "", *self.said, "", f"  {self.story.setting}", *moves])
 
 
-def run(ground: Ground, story: Story) -> Failure | None:
-    """Tell a story to its end. What is raised on the way, but the refusals there are and the faults we made, is broken."""
-    world = World(ground, story.setting)
+def run(ground: Ground, story: Story, said: list[str] | None = None) -> Failure | None:
+    """
+    Tell a story to its end; what happens goes into *said*. What is raised on the way is broken, but for the refusals
+    there are and the faults we made.
+    """
+    world = World(ground, story.setting, said if said is not None else [])
     try:
         for move in story.moves:
             world.make(move)

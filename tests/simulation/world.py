@@ -7,7 +7,6 @@ step can fail in each way there is. Everything of ours is real; Stripe is the si
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -16,10 +15,6 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from tests.simulation.ground import Ground
-from tests.simulation.story import Move, Setting
-from tests.support.in_process import in_process
-from tests.support.noting import Noting
 
 from counterfoil import catalogue, ending, verbs
 from counterfoil.calls import ListSessions, Pause, Together
@@ -39,6 +34,11 @@ from counterfoil.simulator.engine import Cause, Challenged, Closed, Declined, En
 from counterfoil.simulator.faults import Fault
 from counterfoil.statement import Statement
 from counterfoil.stripe.events import read_document
+from tests.simulation.ground import Ground
+from tests.simulation.story import Move, Setting
+from tests.support.in_process import in_process
+from tests.support.noting import Noting
+from tests.support.stepping import described
 
 BUYERS = 4
 #: What a buyer may want: a product, at a code or not.
@@ -239,7 +239,7 @@ class World:
                 answer = self._do(task.step, fault)
             except (Broken, KeyboardInterrupt):
                 raise
-            except Exception as failure:
+            except Exception as failure:  # noqa: BLE001 (whatever it is, the procedure is told)
                 self.say(f"    {described(task.step)}: {type(failure).__name__}{', ' + fault if fault else ''}")
                 following = task.procedure.throw(failure)
             else:
@@ -581,14 +581,6 @@ class World:
 
 def _redemption_of(session: objects.Document) -> str:
     return str(session["metadata"].get("counterfoil_redemption", ""))
-
-
-def described(step: Step) -> str:
-    """A step in a word or two."""
-    if isinstance(step, Statement):
-        found = re.search(r"counterfoil\.(?!clock)(\w+)", step.sql.text)
-        return f"database: {found[1] if found else step.sql.text[:30]}"
-    return f"Stripe: {type(step).__name__}"
 
 
 def outcome(answer: Any) -> str:
