@@ -210,7 +210,11 @@ def _create_and_attach(
             sale = yield from _renewed(sale, claim, shop)
         try:
             skew = yield from _one_attempt(sale, shop)
-            return Opened((yield from reread(sale)), resumed, skew)
+            made = yield from reread(sale)
+            # guard: what-is-open-has-a-page
+            if made.status is CheckoutStatus.OPEN and made.session_url is None:
+                raise errors.Busy("Another request of this buyer is ending the page that was just made. Try again.")
+            return Opened(made, resumed, skew)
         except (BelowFloor, KeyReused) as answer:
             # Stripe's clock, or our settings, are not what they were: this attempt cannot be made, the next one can.
             if last or sale.redemption is None:
@@ -277,7 +281,7 @@ def _give_back(sale: Checkout, session: Session | None, shop: Shop) -> Procedure
     try:
         if session:
             ended = yield from end_session(session.id)
-            if ended.status == "complete":
+            if paid_or_paying(ended):
                 yield from settle_session(ended, shop)
                 return
     except errors.StripeUnavailable:
@@ -374,7 +378,10 @@ def _move(
         outcome = yield verbs.renew(claim=claim, most=MOST_ATTEMPTS, shop=shop)
         if outcome != "renewed":
             return None if outcome == "moved_on" else (yield from _worn_out(sale, claim, code, shop))
-        ended = yield from end_session(claim.session_id)
+    # Detached by us just now, or by somebody who may not have come to end it.
+    # guard: a-place-moves-when-its-page-has-ended
+    if claim.last_session:
+        ended = yield from end_session(claim.last_session)
         if paid_or_paying(ended):
             yield from settle_session(ended, shop)
             raise errors.BuyerLimitReached(limit=code.per_buyer_limit, checkout=sale.id)

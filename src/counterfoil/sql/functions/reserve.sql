@@ -79,6 +79,10 @@ BEGIN
         FROM counterfoil.redemption AS r
         WHERE r.counts_with = seen.counts_with AND r.id = instead_of AND r.period = seen.period
             AND r.buyer_key = reserve.buyer_key AND r.status = 'reserved'
+            -- Its session was detached and ended. If it has one again, another request of this buyer made it just now,
+            -- and its page may be paid: the caller looks again.
+            -- guard: a-place-moves-without-a-session
+            AND r.session_id IS NULL
         FOR UPDATE;
         IF FOUND THEN
             PERFORM counterfoil.end_redemption(seen.counts_with, ARRAY[instead_of], 'superseded', moment);
