@@ -137,9 +137,7 @@ def _holds_a_place(record: Record, session: Session) -> bool:
         return False
     if claim.session_id is not None:
         return claim.session_id == session.id
-    return claim.attempt == reference(session)["attempt"] or (
-        claim.lapsed and claim.former_sessions[-1:] == (session.id,)
-    )
+    return claim.attempt == reference(session)["attempt"] or (claim.lapsed and claim.last_session == session.id)
 
 
 def _in_words(record: Record) -> str:
