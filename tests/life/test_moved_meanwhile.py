@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.support.in_process import in_process
+from tests.support.in_process import beside, in_process
 from tests.support.places import code, lapse
 from tests.support.stepping import ByHand
 
@@ -22,15 +22,14 @@ from counterfoil.model import Checkout, Order, RedemptionStatus, Shop, StripeEve
 from counterfoil.procedure import Procedure
 from counterfoil.settlement import settle_event
 from counterfoil.simulator.account import Account
-from counterfoil.simulator.engine import Engine
 
 
 class Counter:
     """A shop with one place, and requests that are carried out by hand."""
 
-    def __init__(self, host: Psycopg, shop: Shop) -> None:
+    def __init__(self, host: Psycopg, connection: psycopg.Connection[Any], shop: Shop) -> None:
         self.host, self.shop = host, shop
-        self.engine = Engine("http://127.0.0.1")
+        self.engine = beside(connection)
         self.stripe = in_process(Account(self.engine), shop.clocks)
         for id in ("hub", "day"):
             host.run(catalogue.add_product(id=id, name=id, amount=2000, currency="gbp", unlocks=[id]))
@@ -66,8 +65,8 @@ class Counter:
 
 
 @pytest.fixture
-def counter(host: Psycopg, shop: Shop) -> Counter:
-    return Counter(host, shop)
+def counter(host: Psycopg, connection: psycopg.Connection[Any], shop: Shop) -> Counter:
+    return Counter(host, connection, shop)
 
 
 def detached(counter: Counter) -> Checkout:
