@@ -335,15 +335,20 @@ def _come_back(
     claim = sale.redemption or claim
     if claim.status is not RedemptionStatus.RESERVED:
         return None
-    if claim.session_expires_at is None:
+    enough = min(ENOUGH_TO_PAY, shop.clocks.session_ttl / 6)
+    if not claim.lapsed and claim.session_expires_at is None:
         return (yield from _create_and_attach(sale, shop, steady, began, resumed=True))
-    if not claim.lapsed and claim.session_expires_at - claim.read_at >= min(ENOUGH_TO_PAY, shop.clocks.session_ttl / 6):
+    if not claim.lapsed and claim.session_expires_at and claim.session_expires_at - claim.read_at >= enough:
         return Opened(sale, resumed=True)
 
     match (yield verbs.renew(claim=claim, most=MOST_ATTEMPTS, shop=shop)):
         case "renewed":
             began = steady()
             sale = yield from reread(sale)
+            # guard: what-has-a-page-gets-no-other
+            if sale.session_id is not None:
+                # Another request of this buyer has made it already: look again.
+                return None
             return (yield from _create_and_attach(sale, shop, steady, began, resumed=True))
         case "worn_out":
             return (yield from _worn_out(sale, claim, code, shop))
@@ -352,8 +357,17 @@ def _come_back(
 
 def _worn_out(sale: Checkout, claim: Redemption, code: Code, shop: Shop) -> Procedure[Opened | None]:
     """A hold that was renewed as often as it may be is good until it ends; then its buyer asks like everybody else."""
-    if claim.lapsed and claim.session_id:
-        yield from ask([Ask(claim.id, claim.counts_with, claim.attempt, claim.session_id)], shop)
+    if claim.lapsed:
+        if claim.last_session:
+            yield from ask([Ask(claim.id, claim.counts_with, claim.attempt, claim.last_session)], shop)
+        else:
+            yield verbs.release(
+                counts_with=claim.counts_with,
+                redemption=claim.id,
+                reason=ReleaseReason.LAPSED,
+                attempt=claim.attempt,
+                shop=shop,
+            )
         return None
     if claim.session_expires_at and claim.session_expires_at > claim.read_at:
         return Opened(sale, resumed=True)

@@ -264,13 +264,14 @@ def renew(*, claim: Redemption, most: int, shop: Shop) -> Statement[str]:
     return Statement(
         Sql(
             "SELECT outcome FROM counterfoil.renew(counts_with => :counts_with::bigint, id => :id::uuid, "
-            "attempt => :attempt::integer, hold => :hold::interval, most => :most::integer, "
-            "lock_timeout => :lock_timeout::interval)"
+            "attempt => :attempt::integer, session_id => :session_id::text, hold => :hold::interval, "
+            "most => :most::integer, lock_timeout => :lock_timeout::interval)"
         ),
         {
             "counts_with": claim.counts_with,
             "id": claim.id,
             "attempt": claim.attempt,
+            "session_id": claim.session_id,
             "hold": shop.clocks.reservation_ttl,
             "most": most,
             "lock_timeout": shop.lock_timeout,

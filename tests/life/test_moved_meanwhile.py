@@ -6,23 +6,22 @@ The simulation found these; each is told here as it was, with the shortest story
 
 from __future__ import annotations
 
-from datetime import timedelta
+import contextlib
 from typing import Any
 
 import psycopg
 import pytest
-from tests.support.in_process import in_process
+from tests.support.in_process import beside, in_process
 from tests.support.places import code, lapse
 from tests.support.stepping import ByHand
 
-from counterfoil import catalogue, ending, errors, movable_clock, verbs
+from counterfoil import catalogue, ending, errors, verbs
 from counterfoil.checkout import Opened, open_checkout
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.model import Checkout, Order, RedemptionStatus, Shop, StripeEvent
 from counterfoil.procedure import Procedure
 from counterfoil.settlement import settle_event
 from counterfoil.simulator.account import Account
-from counterfoil.simulator.engine import Engine
 
 
 class Counter:
@@ -30,9 +29,7 @@ class Counter:
 
     def __init__(self, host: Psycopg, connection: psycopg.Connection[Any], shop: Shop) -> None:
         self.host, self.shop = host, shop
-        # This stand-in has a clock of its own, which nobody has moved.
-        movable_clock.set_ahead(connection, timedelta())
-        self.engine = Engine("http://127.0.0.1")
+        self.engine = beside(connection)
         self.stripe = in_process(Account(self.engine), shop.clocks)
         for id in ("hub", "day"):
             host.run(catalogue.add_product(id=id, name=id, amount=2000, currency="gbp", unlocks=[id]))
@@ -164,3 +161,48 @@ def test_a_buyer_goes_on_after_a_detached_page_whose_payment_failed(counter: Cou
     again = counter.opened()
     assert again.id == sale.id
     assert counter.payable() == [again.session_id]
+
+
+def test_a_request_that_renewed_and_was_slow_makes_no_second_page(
+    counter: Counter, connection: psycopg.Connection[Any]
+) -> None:
+    sale = counter.opened()
+    hurry(connection, sale)
+    slow = counter.opening()
+    slow.stop_before("renew")
+    slow.one()
+    quick = counter.opened()
+    hurry(connection, quick)
+    with contextlib.suppress(errors.Busy):
+        slow.finish()
+    assert len(counter.payable()) == 1
+
+
+def test_a_hold_is_not_renewed_over_a_page_that_was_made_meanwhile(counter: Counter) -> None:
+    first = counter.opening()
+    first.stop_before("attach")
+    (sale,) = counter.host.run(verbs.checkouts())
+    renewing = verbs.renew(claim=counter.claim(sale), most=5, shop=counter.shop)
+    first.finish()
+    assert counter.host.run(renewing) == "moved_on"
+    assert len(counter.payable()) == 1
+
+
+def test_a_worn_out_hold_without_a_session_locks_nobody_out(
+    counter: Counter, connection: psycopg.Connection[Any]
+) -> None:
+    counter.opening().stop_before("CreateSession")
+    (sale,) = counter.host.run(verbs.checkouts())
+    connection.execute("UPDATE counterfoil.redemption SET attempt = 6")
+    lapse(connection, counter.claim(sale))
+    again = counter.opened()
+    assert counter.payable() == [again.session_id]
+
+
+def hurry(connection: psycopg.Connection[Any], sale: Checkout) -> None:
+    """Let there be two minutes left to pay."""
+    connection.execute(
+        "UPDATE counterfoil.redemption SET session_expires_at = counterfoil.clock() + interval '2 minutes', "
+        "expires_at = counterfoil.clock() + interval '11 minutes' WHERE id = %s",
+        (sale.redemption.id if sale.redemption else None,),
+    )

@@ -13,19 +13,18 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from itertools import combinations_with_replacement, permutations
 from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
-from tests.support.in_process import in_process
+from tests.support.in_process import beside, in_process
 from tests.support.noting import Noting
 from tests.support.places import code, lapse, school
 from tests.support.stepping import ByHand
 
-from counterfoil import catalogue, ending, movable_clock, verbs
+from counterfoil import catalogue, ending, verbs
 from counterfoil.checkout import Opened, open_checkout
 from counterfoil.errors import Refusal
 from counterfoil.hosts.psycopg import Psycopg
@@ -34,7 +33,7 @@ from counterfoil.procedure import Procedure, drive
 from counterfoil.settlement import EVENTS, settle_event
 from counterfoil.simulator import money_back
 from counterfoil.simulator.account import Account
-from counterfoil.simulator.engine import DISPUTED, Cause, Challenged, Engine
+from counterfoil.simulator.engine import DISPUTED, Cause, Challenged
 from counterfoil.stripe.events import read_document
 from counterfoil.verbs import Ask
 
@@ -194,9 +193,7 @@ class Table:
 
     def __init__(self, host: Psycopg, connection: psycopg.Connection[Any], shop: Shop) -> None:
         self.host, self.connection, self.shop = Noting(host), connection, shop
-        # This stand-in has a clock of its own, which nobody has moved.
-        movable_clock.set_ahead(connection, timedelta())
-        self.engine = Engine("http://127.0.0.1", late_challenge_wins=True)
+        self.engine = beside(connection, late_challenge_wins=True)
         self.account = Account(self.engine)
         self.stripe = in_process(self.account, shop.clocks)
         self.told: list[StripeEvent] = []

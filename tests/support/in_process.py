@@ -11,11 +11,14 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
+import psycopg
 import stripe
 
 from counterfoil.clocks import Clocks
 from counterfoil.simulator import api
 from counterfoil.simulator.account import Account
+from counterfoil.simulator.clock import Clock
+from counterfoil.simulator.engine import Engine
 from counterfoil.stripe.drivers import SyncStripe
 
 
@@ -68,3 +71,10 @@ def in_process(account: Account, clocks: Clocks) -> SyncStripe:
     driver = SyncStripe("sk_test_in_process", clocks)
     driver.client = stripe.StripeClient("sk_test_in_process", http_client=_InThisThread(account), max_network_retries=0)
     return driver
+
+
+def beside(connection: psycopg.Connection[Any], **options: Any) -> Engine:
+    """The state of an account whose clock is the database's, as earlier tests have moved it."""
+    row = connection.execute("SELECT ahead FROM counterfoil.clock_ahead").fetchone()
+    assert row
+    return Engine("http://127.0.0.1", Clock(row[0]), **options)
