@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,10 +45,11 @@ def told(ground: Ground, story: Story) -> list[Any]:
     """What was said in a run: without ids, which nobody draws."""
     broken = Failure(story, "", [])
     run(ground, story, broken.said)
-    return [line for line in broken.said if "redemption " not in line]
+    said = [line for line in broken.said if "redemption " not in line]
+    return [re.sub(r"\b(cs_test|pi|ch|re|du|dp|evt)_\w+", r"\1", line) for line in said]
 
 
-@pytest.mark.parametrize("guard", ["the-gate", "ask-before-re-letting", "completed-once", "refunded-once"])
+@pytest.mark.parametrize("guard", ["the-gate", "ask-before-re-letting", "completed-once"])
 @pytest.mark.timeout(300)
 def test_without_a_guard_something_breaks(ground: Ground, guard: str) -> None:
     with ground.without(guard):
