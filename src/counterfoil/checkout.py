@@ -11,6 +11,7 @@ Reserve, create, attach; release if anything threw.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,6 +25,7 @@ from counterfoil.calls import (
     CreateSession,
     KeyReused,
     Pause,
+    RateLimited,
     StillCreating,
 )
 from counterfoil.ending import MOST_ROUNDS, ask, reread
@@ -39,6 +41,7 @@ from counterfoil.model import (
     Session,
     Shop,
 )
+from counterfoil.pace import Pace, Turn
 from counterfoil.pricing import Price, apply
 from counterfoil.procedure import Procedure
 from counterfoil.settlement import settle_session
@@ -89,39 +92,51 @@ def quote(order: Order) -> Procedure[tuple[Price, Code | None, Product | None]]:
     return apply(code.discount if code else None, list_amount, currency), code, product
 
 
-def open_checkout(order: Order, shop: Shop, *, steady: Callable[[], float] = clocks.steady) -> Procedure[Opened]:
+def open_checkout(
+    order: Order, shop: Shop, *, steady: Callable[[], float] = clocks.steady, pace: Pace | None = None
+) -> Procedure[Opened]:
     """
     Hold a place if a code was given, make the session, and hand over the URL.
 
+    The place is held at once; for the session its buyer waits in line, in order. Whoever holds a place is never sent
+    away, however long the line is: who comes when it is full is told *busy*, and holds nothing.
+
     *steady* counts seconds, also while the machine sleeps: how old our knowledge of the database's clock is.
+    *pace* is the line of this process; without one this checkout is alone in its line.
 
     Raises:
         Refusal: Any of those in ``errors.py`` that say why not. Nothing is held then.
     """
-    for _ in range(MOST_ROUNDS):
-        price, code, product = yield from quote(order)
-        began = steady()
-        if code is None:
-            sale = yield verbs.begin_checkout(checkout=uuid4(), order=order, product=product, price=price, shop=shop)
-            return (yield from _create_and_attach(sale, shop, steady, began))
+    with (pace or Pace()).coming() as turn:
+        for _ in range(MOST_ROUNDS):
+            price, code, product = yield from quote(order)
+            # guard: a-full-line-takes-no-place
+            if turn.crowded:
+                yield from _no_room(order, product, turn)
+            began = steady()
+            if code is None:
+                sale = yield verbs.begin_checkout(
+                    checkout=uuid4(), order=order, product=product, price=price, shop=shop
+                )
+                return (yield from _create_and_attach(sale, shop, steady, began, turn))
 
-        decision: Decision = yield _reserve(order, code, product, price, shop)
-        match decision.outcome:
-            case "held" if decision.sale:
-                return (yield from _create_and_attach(decision.sale, shop, steady, began))
-            case "yours" if decision.claim:
-                opened = yield from _come_back(decision.claim, order, code, product, price, shop, steady)
-                if opened:
-                    return opened
-            case "limit":
-                raise (yield from _limit_reached(decision))
-            case "ask":
-                yield from ask(decision.asks, shop)
-            case "changed":
-                pass
-            case _:
-                raise decision.refusal(order.code or "")
-    raise errors.Busy
+            decision: Decision = yield _reserve(order, code, product, price, shop)
+            match decision.outcome:
+                case "held" if decision.sale:
+                    return (yield from _create_and_attach(decision.sale, shop, steady, began, turn))
+                case "yours" if decision.claim:
+                    opened = yield from _come_back(decision.claim, order, code, product, price, shop, steady, turn)
+                    if opened:
+                        return opened
+                case "limit":
+                    raise (yield from _limit_reached(decision))
+                case "ask":
+                    yield from ask(decision.asks, shop)
+                case "changed":
+                    pass
+                case _:
+                    raise decision.refusal(order.code or "")
+        raise errors.Busy
 
 
 def session_parameters(sale: Checkout, shop: Shop) -> dict[str, Any]:
@@ -186,8 +201,22 @@ def _reserve(
     )
 
 
+def _no_room(order: Order, product: Product | None, turn: Turn) -> Procedure[None]:
+    """The line is full: only the buyer who holds a place, or would be refused one anyway, is let through."""
+    if order.code is not None:
+        decision: Decision = yield verbs.consider(
+            code=order.code, product=product.id if product else None, buyer=order.buyer
+        )
+        if decision.outcome != "free":
+            return
+    raise errors.Busy(
+        "Many are buying right now, and the line for the payment page is full. No place was taken; try again later.",
+        retry_after=math.ceil(turn.expected),
+    )
+
+
 def _create_and_attach(
-    sale: Checkout, shop: Shop, steady: Callable[[], float], began: float, *, resumed: bool = False
+    sale: Checkout, shop: Shop, steady: Callable[[], float], began: float, turn: Turn, *, resumed: bool = False
 ) -> Procedure[Opened]:
     """
     Make the session of a checkout that has none, and attach it.
@@ -195,31 +224,83 @@ def _create_and_attach(
     *began* is when `steady` stood before the row was read: so the age of what we know of the database's clock is
     never taken for less than it is.
     """
-    for last in (False, True):
-        claim = sale.redemption
-        if claim and claim.former_sessions:
-            ended = yield from end_session(claim.former_sessions[-1])
-            if ended.status == "complete":
-                yield from settle_session(ended, shop)
-                return Opened((yield from reread(sale)), resumed)
-        # guard: the-floor-is-not-missed
-        if claim and _floor_missed(claim, shop, timedelta(seconds=steady() - began)):
+    ended: str | None = None
+    another = True
+    while True:
+        if (yield from _wait(turn, sale, shop)):
             began = steady()
-            sale = yield from _renewed(sale, claim, shop)
+            sale = yield from reread(sale)
+            if _made_by_another(sale):
+                return Opened(sale, resumed=True)
+        # The line comes first: what is found out below is true when the call is made.
+        renewed = False
+        while claim := sale.redemption:
+            if claim.former_sessions and claim.former_sessions[-1] != ended:
+                ended = claim.former_sessions[-1]
+                session = yield from end_session(ended)
+                if session.status == "complete":
+                    yield from settle_session(session, shop)
+                    return Opened((yield from reread(sale)), resumed)
+                continue
+            # guard: the-floor-is-not-missed
+            if not renewed and _floor_missed(claim, shop, timedelta(seconds=steady() - began)):
+                began = steady()
+                sale = yield from _renewed(sale, claim, shop)
+                renewed = True
+                continue
+            break
         try:
             skew = yield from _one_attempt(sale, shop)
-            return Opened((yield from reread(sale)), resumed, skew)
+        except RateLimited as answer:
+            if not turn.refused():
+                yield from _give_back(sale, None, shop)
+                raise errors.StripeUnavailable(
+                    answered=True,
+                    stripe_code="rate_limit",
+                    stripe_message=str(answer),
+                    request_id=answer.request_id,
+                ) from answer
         except (BelowFloor, KeyReused) as answer:
             # Stripe's clock, or our settings, are not what they were: this attempt cannot be made, the next one can.
-            if last or sale.redemption is None:
+            if not another or sale.redemption is None:
                 yield from _give_back(sale, None, shop)
                 raise errors.StripeUnavailable(
                     answered=True, stripe_message=str(answer), request_id=answer.request_id
                 ) from answer
             log.warning("attempt %s of checkout %s refused: %s", sale.redemption.attempt, sale.id, answer)
+            another = False
             began = steady()
             sale = yield from _renewed(sale, sale.redemption, shop)
-    raise AssertionError("the last attempt returns or raises")
+        else:
+            turn.served()
+            return Opened((yield from reread(sale)), resumed, skew)
+
+
+def _wait(turn: Turn, sale: Checkout, shop: Shop) -> Procedure[bool]:
+    """Stand in line. Whether there was anything to wait for."""
+    waited = False
+    turn.line_up()
+    try:
+        while (left := turn.left()) > 0:
+            yield Pause(left)
+            waited = True
+    except GeneratorExit:
+        raise
+    except BaseException:
+        # guard: who-leaves-the-line-gives-the-place-back
+        yield from _give_back(sale, None, shop)
+        raise
+    return waited
+
+
+def _made_by_another(sale: Checkout) -> bool:
+    """While we stood in line, another request of the same buyer was served."""
+    claim = sale.redemption
+    if claim is None or _being_created(sale):
+        return False
+    if claim.status is RedemptionStatus.RELEASED:
+        raise errors.Busy("The place was given back while its buyer stood in line. Try again.")
+    return True
 
 
 def _one_attempt(sale: Checkout, shop: Shop) -> Procedure[timedelta]:
@@ -231,7 +312,7 @@ def _one_attempt(sale: Checkout, shop: Shop) -> Procedure[timedelta]:
     except StillCreating:
         # An earlier request for this very attempt is at work: the place is its to keep or to give back.
         raise errors.Busy("Your payment page is being made. Try again in a moment.") from None
-    except (BelowFloor, KeyReused, GeneratorExit):
+    except (BelowFloor, KeyReused, RateLimited, GeneratorExit):
         raise
     except BaseException:
         # guard: released-if-anything-threw
@@ -281,6 +362,7 @@ def _come_back(
     price: Price,
     shop: Shop,
     steady: Callable[[], float],
+    turn: Turn,
 ) -> Procedure[Opened | None]:
     """The same buyer again: the same hold and, while it is good, the same page. None: look again from the start."""
     began = steady()
@@ -296,7 +378,7 @@ def _come_back(
         Price(sale.list_amount, sale.discount_amount, sale.amount, sale.currency),
         claim.code,
     ):
-        return (yield from _move(sale, order, code, product, price, shop, steady))
+        return (yield from _move(sale, order, code, product, price, shop, steady, turn))
 
     patience = steady() + shop.lock_timeout.total_seconds()
     while _being_created(sale) and steady() < patience:
@@ -307,7 +389,7 @@ def _come_back(
     if claim.status is not RedemptionStatus.RESERVED:
         return None
     if claim.session_expires_at is None:
-        return (yield from _create_and_attach(sale, shop, steady, began, resumed=True))
+        return (yield from _create_and_attach(sale, shop, steady, began, turn, resumed=True))
     if not claim.lapsed and claim.session_expires_at - claim.read_at >= min(ENOUGH_TO_PAY, shop.clocks.session_ttl / 6):
         return Opened(sale, resumed=True)
 
@@ -315,7 +397,7 @@ def _come_back(
         case "renewed":
             began = steady()
             sale = yield from reread(sale)
-            return (yield from _create_and_attach(sale, shop, steady, began, resumed=True))
+            return (yield from _create_and_attach(sale, shop, steady, began, turn, resumed=True))
         case "worn_out":
             return (yield from _worn_out(sale, claim, code, shop))
     return None
@@ -339,6 +421,7 @@ def _move(
     price: Price,
     shop: Shop,
     steady: Callable[[], float],
+    turn: Turn,
 ) -> Procedure[Opened | None]:
     """The same buyer wants another product, or at another amount: the place moves, and the old session is ended."""
     claim = sale.redemption
@@ -356,7 +439,7 @@ def _move(
     began = steady()
     decision: Decision = yield _reserve(order, code, product, price, shop, instead_of=claim.id)
     if decision.outcome == "held" and decision.sale:
-        return (yield from _create_and_attach(decision.sale, shop, steady, began))
+        return (yield from _create_and_attach(decision.sale, shop, steady, began, turn))
     return None
 
 
