@@ -132,6 +132,17 @@ def open_checkout(
                     raise (yield from _limit_reached(decision))
                 case "ask":
                     yield from ask(decision.asks, shop)
+                case "hoarding":
+                    yield verbs.raise_attention(
+                        kind="hoarding",
+                        subject=code.code,
+                        detail={
+                            "period": decision.period,
+                            "unpaid": decision.held,
+                            "origin": (order.origin or "")[:12],
+                        },
+                    )
+                    raise decision.refusal(code.code)
                 case "changed":
                     pass
                 case _:

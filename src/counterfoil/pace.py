@@ -136,7 +136,7 @@ class Pace:
         return max(0.0, (self._given + self._coming + 1 - self._called) / self._rate)
 
     def _look(self) -> float:
-        """Call the numbers whose time has come. With nobody in line only the next is ready: idle time saves up no rush."""
+        """Call the numbers whose time has come. With nobody in line only the next is ready: idle time is lost."""
         now = self._clock()
         self._called = min(self._called + (now - self._looked_at) * self._rate, self._given + 1)
         self._looked_at = now

@@ -103,6 +103,8 @@ def serving(database_url: str, simulator: Running, **settings: str) -> Iterator[
         "STRIPE_SECRET_KEY": "sk_test_tests",
         "STRIPE_WEBHOOK_SECRET": simulator.secret,
         "STRIPE_API_BASE": simulator.base_url,
+        # The simulator sets no limit unless it is told to.
+        "COUNTERFOIL_STRIPE_RATE": "1000",
         **settings,
     }
     app = create_app(load(**given))
