@@ -79,6 +79,8 @@ class Decision:
                 return errors.AllocationHeld(
                     period=self.period, cap=self.cap or 0, held=self.held, next_release_at=self.next_release_at
                 )
+            case "hoarding":
+                return errors.TooManyHolds(unpaid=self.held, until=self.next_release_at)
             case "ask" | "changed":
                 return errors.Busy()
         raise AssertionError(f"reserve.sql answered {self.outcome!r}, which is no refusal")
@@ -206,6 +208,8 @@ def open_checkout(
         "hold": shop.clocks.reservation_ttl,
         "lock_timeout": shop.lock_timeout,
         "instead_of": instead_of,
+        "origin": order.origin if shop.holds_per_address else None,
+        "holds_per_origin": shop.holds_per_address,
         "discount_amount": price.discount_amount,
         "amount": price.amount,
     }
@@ -442,6 +446,21 @@ def raise_attention(*, kind: str, subject: str, detail: Mapping[str, Any]) -> St
     return Statement(
         Sql("SELECT counterfoil.raise_attention(:kind::text, :subject::text, :detail::jsonb)"),
         {"kind": kind, "subject": subject, "detail": json.dumps(dict(detail))},
+        lambda _: None,
+    )
+
+
+def forget_origins() -> Statement[None]:
+    """Forget where the holds came from that are older than a day: they count no more."""
+    return Statement(
+        Sql(
+            "UPDATE counterfoil.redemption AS r SET origin = NULL FROM (SELECT o.counts_with, o.id "
+            "FROM counterfoil.redemption AS o WHERE o.origin IS NOT NULL "
+            "AND o.reserved_at <= (SELECT counterfoil.clock()) - interval '1 day' "
+            "LIMIT 100 FOR UPDATE SKIP LOCKED) AS old "
+            "WHERE r.counts_with = old.counts_with AND r.id = old.id RETURNING r.id"
+        ),
+        {},
         lambda _: None,
     )
 

@@ -105,6 +105,8 @@ def serving(database_url: str, simulator: Running, **settings: str) -> Iterator[
         "STRIPE_API_BASE": simulator.base_url,
         # Tests that keep events back must not be helped unasked.
         "COUNTERFOIL_RECONCILE_INTERVAL": "0",
+        # The simulator sets no limit unless it is told to.
+        "COUNTERFOIL_STRIPE_RATE": "1000",
         **settings,
     }
     app = create_app(load(**given))

@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from counterfoil.calls import StripeCall
 from counterfoil.clocks import Clocks
+from counterfoil.pace import Pace
 from counterfoil.stripe.drivers import AsyncStripe
 
 log = logging.getLogger(__name__)
@@ -19,7 +20,7 @@ log = logging.getLogger(__name__)
 class Metrics:
     """A registry of its own, so that two services in one process count apart."""
 
-    def __init__(self, clocks: Clocks) -> None:
+    def __init__(self, clocks: Clocks, pace: Pace) -> None:
         self.registry = CollectorRegistry()
         self._allowed_skew = clocks.allowed_skew
         self.checkouts = Counter(
@@ -48,6 +49,17 @@ class Metrics:
             "Stripe's clock less the database's, as of the last session created; whole seconds.",
             registry=self.registry,
         )
+
+        Gauge(
+            "counterfoil_stripe_line",
+            "Buyers who hold a place, or buy without one, and stand in line for their payment page.",
+            registry=self.registry,
+        ).set_function(lambda: pace.waiting)
+        Gauge(
+            "counterfoil_stripe_rate",
+            "Sessions a second that are created at the most, as learned from Stripe's 429s.",
+            registry=self.registry,
+        ).set_function(lambda: pace.rate)
 
     def watching(self, stripe: AsyncStripe) -> Watched:
         """The same driver, with its calls counted."""
