@@ -23,6 +23,7 @@ from counterfoil.checkout import Opened, open_checkout
 from counterfoil.clocks import Clocks
 from counterfoil.errors import Busy, Refusal
 from counterfoil.model import Checkout, CheckoutStatus, Order, RefundPolicy, ReleaseReason, SessionPage, Shop
+from counterfoil.pace import Pace
 from counterfoil.periods import Calendar
 from counterfoil.pricing import PercentOff
 from counterfoil.procedure import Procedure, Step
@@ -133,6 +134,7 @@ class World:
         self.account = Account(self.engine)
         self.engine.on_event = self._happened
         self.stripe = in_process(self.account, self.shop.clocks)
+        self.pace = Pace(clock=lambda: self.seconds)
         self.database = Noting(self.ground.host)
         self.ground.clear()
         self._open_shop()
@@ -374,7 +376,7 @@ class World:
                 self.sales[buyer].append(sale.id)
             told(opened)
 
-        procedure = open_checkout(order, self.shop, steady=lambda: self.seconds)
+        procedure = open_checkout(order, self.shop, steady=lambda: self.seconds, pace=self.pace)
         self.begin(f"buyer {buyer} opens {product} at {code or 'full price'}", procedure, how, given)
 
     def _go_on(self, move: Move) -> None:
