@@ -31,6 +31,17 @@ class Would(StrEnum):
     ATTENTION = "attention"
 
 
+#: The same for a person.
+WORDS = {
+    Would.COMPLETE: "complete it",
+    Would.PENDING: "wait for its payment",
+    Would.RELEASE: "give its place back",
+    Would.REFUND: "mark it refunded",
+    Would.REINSTATE: "reinstate it: the refund failed",
+    Would.ATTENTION: "put it before the seller",
+}
+
+
 @dataclass
 class Finding:
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from counterfoil import verbs
+from counterfoil import attention, verbs
 from counterfoil.asking import absent, end_session, reference, verdict
 from counterfoil.calls import ListDisputes, ListSessions, PaymentOf, RetrieveSession, SessionUnknown
 from counterfoil.errors import StripeUnavailable
@@ -98,7 +98,8 @@ def settle_session(session: Session, shop: Shop, *, event: StripeEvent | None = 
     )
     if settled.stray_session:
         yield from end_session(settled.stray_session)
-    money = yield from _settle_money(session, settled, shop)
+    of_a_dispute = event is not None and MONEY_EVENTS.get(event.type) == "disputes"
+    money = yield from _settle_money(session, settled, shop, of_a_dispute=of_a_dispute)
     return money or settled
 
 
@@ -119,13 +120,18 @@ def _settle_money_event(event: StripeEvent, object_id: str, shop: Shop) -> Proce
     return settled
 
 
-def _settle_money(session: Session, settled: Settled, shop: Shop) -> Procedure[Settled | None]:
-    """What became of the money after it was paid. None: nothing that is not in the rows already."""
+def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_dispute: bool) -> Procedure[Settled | None]:
+    """
+    What became of the money after it was paid. None: nothing that is not in the rows already.
+
+    *of_a_dispute*: an event said so, whatever the charge says by now.
+    """
     charge = session.charge
     if charge is None or session.payment_intent is None or not (settled.claim or settled.sale):
         return None
-    disputes = yield from disputes_of(session)
-    if charge.disputed:
+    disputes = yield from disputes_of(session, sure=of_a_dispute)
+    disputed = any(one.status != "won" for one in disputes)
+    if disputes:
         yield verbs.raise_attention(
             kind="dispute",
             subject=session.payment_intent,
@@ -134,24 +140,27 @@ def _settle_money(session: Session, settled: Settled, shop: Shop) -> Procedure[S
                 "disputes": {one.id: one.status for one in disputes},
             },
         )
+        if not disputed:
+            # All were won: there is nothing left to do.
+            yield attention.settle_matter(kind="dispute", subject=session.payment_intent)
     money_back = is_back(charge, disputes)
     if money_back == recorded_as_back(settled.claim, settled.sale):
         return None
     refunded: Settled = yield verbs.settle_refund(
-        settled=settled, session_id=session.id, money_back=money_back, disputed=charge.disputed, shop=shop
+        settled=settled, session_id=session.id, money_back=money_back, disputed=disputed, shop=shop
     )
     return refunded
 
 
-def disputes_of(session: Session) -> Procedure[tuple[Dispute, ...]]:
+def disputes_of(session: Session, *, sure: bool = False) -> Procedure[tuple[Dispute, ...]]:
     """
-    The disputes of a session's payment. Stripe is asked only if there are any.
+    The disputes of a session's payment. Stripe is asked only if there are any, or *sure* says that there are.
 
     Raises:
         StripeUnavailable: Stripe could not say.
     """
     disputes: tuple[Dispute, ...] = ()
-    if session.charge and session.charge.disputed and session.payment_intent:
+    if session.charge and (session.charge.disputed or sure) and session.payment_intent:
         disputes = yield ListDisputes(session.payment_intent)
     return disputes
 

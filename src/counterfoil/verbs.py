@@ -469,8 +469,8 @@ def record_event(*, event: StripeEvent) -> Statement[bool]:
     """Remember that an event was received. True if it was settled before."""
     return Statement(
         Sql(
-            "INSERT INTO counterfoil.stripe_event AS e (id, type, object_id, livemode) "
-            "VALUES (:id::text, :type::text, :object_id::text, :livemode::boolean) "
+            "INSERT INTO counterfoil.stripe_event AS e (id, type, object_id, livemode, received_at) "
+            "VALUES (:id::text, :type::text, :object_id::text, :livemode::boolean, counterfoil.clock()) "
             "ON CONFLICT (id) DO UPDATE SET type = e.type RETURNING settled_at IS NOT NULL AS settled"
         ),
         {"id": event.id, "type": event.type, "object_id": event.object_id, "livemode": event.livemode},

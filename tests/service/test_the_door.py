@@ -35,7 +35,10 @@ CALLS = [
     ("GET", "/v1/redemptions/x", "read"),
     ("GET", "/v1/redemptions.csv", "read"),
     ("POST", "/v1/redemptions/x/release", "manage"),
+    ("POST", "/v1/redemptions/x/return", "manage"),
     ("GET", "/v1/entitlements?buyer=a", "checkout"),
+    ("GET", "/v1/attention", "manage"),
+    ("POST", "/v1/attention/x/resolve", "manage"),
 ]
 REACH = {"checkout": {"checkout"}, "read": {"read"}, "manage": {"read", "manage"}}
 

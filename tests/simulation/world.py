@@ -125,6 +125,7 @@ class World:
         self._told: float | None = None
         self._known = 0.0
         self._changed = False
+        self._ended: set[str] = set()
         self.cap = 1 + setting.cap
         self.policy = list(RefundPolicy)[setting.policy]
         self.shop = Shop(Clocks(stripe_attempts=1), livemode=False, payment_methods=("card", "bacs_debit"))
@@ -186,7 +187,9 @@ class World:
                 for one in self.engine.sessions.values()
                 if one["payment_intent"] == about["payment_intent"]
             }
-        if event["type"] == "checkout.session.completed" and about["expires_at"] <= self.seconds:
+        if event["type"] == "checkout.session.expired":
+            self._ended.add(about["id"])
+        if event["type"] == "checkout.session.completed" and about["id"] in self._ended:
             self.excused.add(_redemption_of(about))
         if event["type"] not in EVENTS:
             return

@@ -13,18 +13,8 @@ from rich.table import Table
 from counterfoil.cli import reach
 from counterfoil.cli.driving import driving, progress
 from counterfoil.cli.trouble import NotFine
-from counterfoil.drift import Would
+from counterfoil.drift import WORDS
 from counterfoil.reconcile import DAYS, Report, reconcile
-
-#: What would be done, and what was, for a person.
-WORDS = {
-    Would.COMPLETE: "complete it",
-    Would.PENDING: "wait for its payment",
-    Would.RELEASE: "give its place back",
-    Would.REFUND: "mark it refunded",
-    Would.REINSTATE: "reinstate it: the refund failed",
-    Would.ATTENTION: "put it before the seller",
-}
 
 
 @click.command("reconcile")

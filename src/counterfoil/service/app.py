@@ -18,9 +18,20 @@ from starlette.staticfiles import StaticFiles
 
 from counterfoil import errors
 from counterfoil.service import openapi, problems
-from counterfoil.service.api import checkouts, codes, entitlements, health, institutions, products, redemptions, webhook
+from counterfoil.service.api import (
+    attention,
+    checkouts,
+    codes,
+    entitlements,
+    health,
+    institutions,
+    products,
+    redemptions,
+    webhook,
+)
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.interval import reconciling
+from counterfoil.service.pages import admin
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import HERE, page, wants_page
 from counterfoil.service.pages.storefront import storefront
@@ -58,11 +69,14 @@ def create_app(settings: Settings) -> FastAPI:
         checkouts.api,
         redemptions.api,
         entitlements.api,
+        attention.api,
     ):
         app.include_router(router)
     app.include_router(webhook.webhook)
     app.include_router(health.health)
     app.include_router(reference)
+    app.include_router(admin.entrance)
+    app.include_router(admin.admin)
     if settings.storefront == "on":
         app.include_router(storefront)
     openapi.install(app)
@@ -84,7 +98,9 @@ async def _problem(request: Request, error: Any) -> Response:
     problem: Problem = error
     if wants_page(request):
         kind = problems.KINDS[problem.code]
-        return page(request, "trouble.html", problem.status or kind.status, title=kind.title, advice=problem.detail)
+        told = page(request, "trouble.html", problem.status or kind.status, title=kind.title, advice=problem.detail)
+        told.headers.update(problem.headers)
+        return told
     return problem.response(_public_url(request))
 
 

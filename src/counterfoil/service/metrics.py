@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from datetime import timedelta
 from typing import Any
@@ -10,19 +9,15 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from counterfoil.calls import StripeCall
-from counterfoil.clocks import Clocks
 from counterfoil.pace import Pace
 from counterfoil.stripe.drivers import AsyncStripe
-
-log = logging.getLogger(__name__)
 
 
 class Metrics:
     """A registry of its own, so that two services in one process count apart."""
 
-    def __init__(self, clocks: Clocks, pace: Pace) -> None:
+    def __init__(self, pace: Pace) -> None:
         self.registry = CollectorRegistry()
-        self._allowed_skew = clocks.allowed_skew
         self.checkouts = Counter(
             "counterfoil_checkouts",
             "Answers to a request for a checkout, by outcome.",
@@ -71,14 +66,8 @@ class Metrics:
 
     def saw_skew(self, skew: timedelta | None) -> None:
         """Stripe's clock less the database's, as measured on a session that was just made."""
-        if skew is None:
-            return
-        self.stripe_skew.set(skew.total_seconds())
-        if abs(skew) > self._allowed_skew:
-            log.warning(
-                "Stripe's clock and the database's differ by %.0f s, more than is allowed: check the database's clock",
-                skew.total_seconds(),
-            )
+        if skew is not None:
+            self.stripe_skew.set(skew.total_seconds())
 
 
 class Watched:

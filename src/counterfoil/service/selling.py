@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from datetime import timedelta
 
 from counterfoil import checkout, errors, verbs
 from counterfoil.checkout import Opened
@@ -10,6 +12,8 @@ from counterfoil.model import Checkout, CheckoutStatus, Order
 from counterfoil.pricing import Price
 from counterfoil.procedure import Procedure
 from counterfoil.service.state import State
+
+log = logging.getLogger(__name__)
 
 #: Seconds that a browser shows nothing new.
 _A_MOMENT = 1.0
@@ -29,6 +33,7 @@ async def open_checkout(state: State, order: Order) -> Opened:
         raise
     state.metrics.checkouts.labels("resumed" if opened.resumed else "opened").inc()
     state.metrics.saw_skew(opened.skew)
+    await _tell_skew(state, opened.skew)
     return opened
 
 
@@ -59,6 +64,17 @@ async def quote(state: State, order: Order) -> tuple[Price, str | None, errors.R
         Refusal: There is no price to give: no such product or code, or they do not go together.
     """
     return await state.drive(_quote(order))
+
+
+async def _tell_skew(state: State, skew: timedelta | None) -> None:
+    told = state.skew.news(skew)
+    if told is None:
+        return
+    try:
+        await state.run(told)
+    except Exception:
+        # The buyer has their page: that it could not be written down is no reason to refuse it.
+        log.exception("the clock skew could not be put before the seller")
 
 
 def _quote(order: Order) -> Procedure[tuple[Price, str | None, errors.Refusal | None]]:

@@ -6,6 +6,7 @@ An impossible setting ends the program at start, with the variable's name, its v
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -77,7 +78,7 @@ class Settings(BaseSettings):
     allowed_skew: Duration = Field(timedelta(seconds=30), alias="COUNTERFOIL_ALLOWED_SKEW")
     lock_timeout: Duration = Field(timedelta(seconds=3), alias="COUNTERFOIL_LOCK_TIMEOUT")
     reconcile_interval: Duration = Field(timedelta(hours=1), alias="COUNTERFOIL_RECONCILE_INTERVAL")
-    payment_methods: Several = Field(("card",), alias="COUNTERFOIL_PAYMENT_METHODS")
+    payment_methods: Several = Field(("card",), alias="COUNTERFOIL_PAYMENT_METHODS", min_length=1)
     storefront: Literal["on", "off"] = Field("on", alias="COUNTERFOIL_STOREFRONT")
     trusted_proxies: Several = Field((), alias="COUNTERFOIL_TRUSTED_PROXIES")
     log: Literal["text", "json"] = Field("text", alias="COUNTERFOIL_LOG")
@@ -135,6 +136,11 @@ class Settings(BaseSettings):
             raise ValueError(
                 f"STRIPE_API_BASE={self.stripe_api_base}: a live key goes to Stripe alone; use a test key, or remove it"
             )
+        for method in self.payment_methods:
+            if not re.fullmatch(r"[a-z][a-z0-9_]*", method):
+                raise ValueError(
+                    f"COUNTERFOIL_PAYMENT_METHODS={method}: not a method as Stripe names it, such as card or bacs_debit"
+                )
         for proxy in self.trusted_proxies:
             try:
                 ip_network(proxy, strict=False)

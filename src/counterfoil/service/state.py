@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import psycopg
@@ -20,6 +21,8 @@ from counterfoil.pace import Pace
 from counterfoil.procedure import Procedure, adrive
 from counterfoil.service.metrics import Metrics
 from counterfoil.service.settings import Settings
+from counterfoil.service.skew import SkewWatch
+from counterfoil.service.throttle import Throttle
 from counterfoil.statement import Statement
 from counterfoil.stripe.drivers import AsyncStripe
 
@@ -37,6 +40,8 @@ class State:
     stripe: AsyncStripe
     metrics: Metrics
     pace: Pace
+    skew: SkewWatch
+    sign_ins: Throttle
     _going_on: set[asyncio.Task[Any]] = field(default_factory=set)
 
     async def run(self, statement: Statement[T]) -> T:
@@ -86,8 +91,10 @@ async def running(settings: Settings) -> AsyncIterator[State]:
         shop=settings.shop,
         database=AsyncPsycopg(pool, settings.database_schema),
         stripe=stripe,
-        metrics=Metrics(settings.clocks, pace),
+        metrics=Metrics(pace),
         pace=pace,
+        skew=SkewWatch(settings.clocks),
+        sign_ins=Throttle(most=10, within=timedelta(minutes=15)),
     )
     try:
         yield state

@@ -38,11 +38,14 @@ BEGIN
             -- Past its deadline it was asked about, and is still under way: it keeps its place, and a person knows.
             UPDATE counterfoil.redemption AS r SET expires_at = moment + pending_for
             WHERE r.counts_with = of.counts_with AND r.id = of.id AND r.status = 'pending'
-                AND r.expires_at <= moment;
+                AND r.expires_at <= moment
+            RETURNING r.* INTO claim;
             IF FOUND THEN
-                PERFORM counterfoil.raise_attention(
-                    'payment-overdue', of.id::text, jsonb_build_object('session', settle_redemption.session_id)
-                );
+                -- Each missed deadline is news.
+                PERFORM counterfoil.raise_attention('payment-overdue', of.id::text, jsonb_build_object(
+                    'session', settle_redemption.session_id,
+                    'until', to_char(claim.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
+                ));
             END IF;
             SELECT r.* INTO claim FROM counterfoil.redemption AS r
             WHERE r.counts_with = of.counts_with AND r.id = of.id;
