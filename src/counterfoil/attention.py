@@ -82,8 +82,7 @@ KINDS: dict[str, Kind] = {
     ),
     "guessing": Kind(
         "Somebody is trying out codes: {subject}.",
-        "Nothing must be done while it stays at wrong codes. If a code leaked, `counterfoil code replace` stops it and "
-        "keeps the count.",
+        "Nothing must be done while it stays at wrong codes. If a code leaked, `counterfoil code pause` stops it.",
     ),
 }
 #: What is said of a kind that has no words here.
