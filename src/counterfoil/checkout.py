@@ -277,12 +277,14 @@ def _give_back(sale: Checkout, session: Session | None, shop: Shop) -> Procedure
     Give the place of a failed attempt back at once. What fails here is only logged: the failure that brought us here
     is the one to tell, and a place that cannot be given back now comes back by itself when its hold ends.
     """
+    over: str | None = None
     try:
         if session:
             ended = yield from end_session(session.id)
             if paid_or_paying(ended):
                 yield from settle_session(ended, shop)
                 return
+            over = session.id
     except errors.StripeUnavailable:
         log.warning("session %s of checkout %s could not be ended; nobody has its URL", session and session.id, sale.id)
     try:
@@ -291,7 +293,9 @@ def _give_back(sale: Checkout, session: Session | None, shop: Shop) -> Procedure
                 counts_with=sale.counts_with,
                 redemption=sale.redemption.id,
                 reason=ReleaseReason.CREATION_FAILED,
-                session_id=session.id if session else None,
+                # What could not be ended keeps the place if it is attached: another request of this attempt, which is
+                # of the same session, may have given the page away.
+                session_id=over,
                 attempt=sale.redemption.attempt,
                 shop=shop,
             )
