@@ -371,15 +371,17 @@ def _give_back(sale: Checkout, session: Session | None, shop: Shop) -> Procedure
     Give the place of a failed attempt back at once. What fails here is only logged: the failure that brought us here
     is the one to tell, and a place that cannot be given back now comes back by itself when its hold ends.
 
-    Nobody has the URL of the session that was just made. The one of the attempt before may have been paid.
+    The session of the attempt before may have been paid.
     """
     before = sale.redemption.last_session if sale.redemption and session is None else None
+    over: str | None = None
     try:
         if session or before:
             ended = yield from end_session(session.id if session else str(before))
             if paid_or_paying(ended):
                 yield from settle_session(ended, shop)
                 return
+            over = session.id if session else None
     except errors.StripeUnavailable:
         log.warning("session %s of checkout %s could not be ended", session.id if session else before, sale.id)
         # guard: what-may-be-paid-is-not-given-back
@@ -391,7 +393,9 @@ def _give_back(sale: Checkout, session: Session | None, shop: Shop) -> Procedure
                 counts_with=sale.counts_with,
                 redemption=sale.redemption.id,
                 reason=ReleaseReason.CREATION_FAILED,
-                session_id=session.id if session else None,
+                # What could not be ended keeps the place if it is attached: another request of this attempt, which is
+                # of the same session, may have given the page away.
+                session_id=over,
                 attempt=sale.redemption.attempt,
                 shop=shop,
             )

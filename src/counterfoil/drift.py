@@ -113,7 +113,7 @@ def _paid(record: Record, session: Session, disputes: Sequence[Dispute]) -> Woul
         return Would.REINSTATE
     if unpaid:
         return Would.COMPLETE
-    if session.charge and session.charge.disputed and "dispute" not in record.listed:
+    if any(one.status != "won" for one in disputes) and "dispute" not in record.listed:
         return Would.ATTENTION
     return None
 

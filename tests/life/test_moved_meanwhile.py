@@ -7,6 +7,7 @@ The simulation found these; each is told here as it was, with the shortest story
 from __future__ import annotations
 
 import contextlib
+from itertools import count
 from typing import Any
 
 import psycopg
@@ -22,6 +23,7 @@ from counterfoil.model import Checkout, Order, RedemptionStatus, Shop, StripeEve
 from counterfoil.procedure import Procedure
 from counterfoil.settlement import settle_event
 from counterfoil.simulator.account import Account
+from counterfoil.simulator.faults import Fault
 
 
 class Counter:
@@ -30,7 +32,8 @@ class Counter:
     def __init__(self, host: Psycopg, connection: psycopg.Connection[Any], shop: Shop) -> None:
         self.host, self.shop = host, shop
         self.engine = beside(connection)
-        self.stripe = in_process(Account(self.engine), shop.clocks)
+        self.account = Account(self.engine)
+        self.stripe = in_process(self.account, shop.clocks)
         for id in ("hub", "day"):
             host.run(catalogue.add_product(id=id, name=id, amount=2000, currency="gbp", unlocks=[id]))
         code(host)
@@ -38,10 +41,10 @@ class Counter:
     def by_hand(self, procedure: Procedure[Any]) -> ByHand:
         return ByHand(procedure, self.host, self.stripe)
 
-    def opening(self, product: str = "hub", buyer: str = "a") -> ByHand:
+    def opening(self, product: str = "hub", buyer: str = "a", **more: Any) -> ByHand:
         """A request for a page."""
         urls = {"success_url": "http://127.0.0.1/ok", "cancel_url": "http://127.0.0.1/no"}
-        return self.by_hand(open_checkout(Order(buyer=buyer, product=product, code="NORTH", **urls), self.shop))
+        return self.by_hand(open_checkout(Order(buyer=buyer, product=product, code="NORTH", **urls), self.shop, **more))
 
     def opened(self, product: str = "hub", buyer: str = "a") -> Checkout:
         """A request for a page, and the checkout that it gives."""
@@ -186,6 +189,23 @@ def test_a_hold_is_not_renewed_over_a_page_that_was_made_meanwhile(counter: Coun
     first.finish()
     assert counter.host.run(renewing) == "moved_on"
     assert len(counter.payable()) == 1
+
+
+def test_a_request_that_fails_keeps_its_hands_off_the_page_of_another(counter: Counter) -> None:
+    """Both are of one attempt, and so of one session; the second loses both Stripe and the database."""
+    second = counter.opening()
+    second.stop_before("CreateSession")
+    second.stop_before("attach")
+    # A clock that has run on two seconds whenever it is looked at: this one does not wait long for the other.
+    first = counter.opening(steady=count(step=2).__next__)
+    while not counter.host.run(verbs.checkouts())[0].session_id:
+        first.one()
+    sale = first.finish().checkout
+    counter.account.faults.add(Fault("lost_before", times=0))
+    with pytest.raises(psycopg.OperationalError):
+        second.fail(psycopg.OperationalError("the connection was lost"))
+    assert counter.payable() == [sale.session_id]
+    assert counter.claim(sale).status is RedemptionStatus.RESERVED
 
 
 def test_a_worn_out_hold_without_a_session_locks_nobody_out(

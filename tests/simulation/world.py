@@ -124,6 +124,7 @@ class World:
         self.ahead = 0.0
         self._told: float | None = None
         self._known = 0.0
+        self._last = ""
         self._changed = False
         self._ended: set[str] = set()
         self.cap = 1 + setting.cap
@@ -158,7 +159,10 @@ class World:
     # --- telling ----------------------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
-        """Write down what happened, and when, on Stripe's clock."""
+        """Write down what happened, and when, on Stripe's clock; what is said again and again, once."""
+        if text == self._last:
+            return
+        self._last = text
         passed = timedelta(seconds=round(self.seconds - self.start))
         skew = f" (database {self.ahead:+.0f} s)" if self.ahead else ""
         self.said.append(f"{passed!s:>16}{skew}  {text}")
@@ -248,7 +252,8 @@ class World:
                 self.say(f"    {described(task.step)}: {type(failure).__name__}{', ' + fault if fault else ''}")
                 following = task.procedure.throw(failure)
             else:
-                self.say(f"    {described(task.step)}{outcome(answer)}")
+                if not isinstance(task.step, Pause):
+                    self.say(f"    {described(task.step)}{outcome(answer)}")
                 if fault == "killed after":
                     self.kill(task, "after " + described(task.step))
                     return

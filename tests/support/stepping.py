@@ -35,6 +35,11 @@ class ByHand:
         else:
             self.step = self._procedure.send(answer)
 
+    def fail(self, failure: Exception) -> Any:
+        """Let the step fail, and go on to the end, as `finish` does."""
+        self.step = self._procedure.throw(failure)
+        return self.finish()
+
     def stop_before(self, word: str) -> None:
         """Go on until the next step is this one, as `described`."""
         while word not in described(self.step):
