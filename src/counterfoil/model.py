@@ -197,6 +197,7 @@ class Entitlement:
     unlock: str
     product: str | None
     checkout: UUID
+    buyer: str
     granted_at: datetime
     revoked_at: datetime | None
 

@@ -271,6 +271,7 @@ class EntitlementOut(BaseModel):
     unlock: str
     product: str | None
     checkout: str
+    buyer: str
     granted_at: Moment
     revoked_at: Moment | None
 
@@ -281,6 +282,7 @@ class EntitlementOut(BaseModel):
             unlock=entitlement.unlock,
             product=entitlement.product,
             checkout=str(entitlement.checkout),
+            buyer=entitlement.buyer,
             granted_at=entitlement.granted_at,
             revoked_at=entitlement.revoked_at,
         )
