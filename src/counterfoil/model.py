@@ -213,6 +213,7 @@ class Entitlement:
     unlock: str
     product: str | None
     checkout: UUID
+    buyer: str
     granted_at: datetime
     revoked_at: datetime | None
 

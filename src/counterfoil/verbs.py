@@ -346,8 +346,8 @@ def end_unpayable(*, sale: Checkout, status: CheckoutStatus) -> Statement[None]:
     """End a full-price checkout that has no session, so that nobody can pay it."""
     return Statement(
         Sql(
-            "UPDATE counterfoil.checkout SET status = :status::text WHERE counts_with = :counts_with::bigint "
-            "AND id = :checkout::uuid AND status = 'open' AND session_id IS NULL RETURNING id"
+            "SELECT counterfoil.end_unpayable(counts_with => :counts_with::bigint, checkout => :checkout::uuid, "
+            "status => :status::text)"
         ),
         {"status": str(status), "counts_with": sale.counts_with, "checkout": sale.id},
         lambda _: None,
@@ -572,7 +572,7 @@ def usage(*, code: str, period: str | None = None) -> Statement[Usage]:
     def read(rows: Sequence[Row]) -> Usage:
         if not rows:
             raise errors.CodeUnknown(code)
-        return _usage(rows[0])
+        return reading.usage(rows[0])
 
     return Statement(Sql.named("usage"), {"code": fold(code), "period": period}, read)
 
@@ -586,19 +586,6 @@ def recount() -> Statement[list[str]]:
             f"{row['code']} {row['period']}: the counter says {row['used']}, the rows say {row['places']}"
             for row in rows
         ],
-    )
-
-
-def _usage(row: Row) -> Usage:
-    return Usage(
-        code=row["code"],
-        period=row["period"],
-        cap=row["cap"],
-        completed=row["completed"],
-        pending=row["pending"],
-        held=row["held"],
-        next_release_at=reading.when(row["next_release_at"]),
-        note=row["note"],
     )
 
 

@@ -48,6 +48,7 @@ DECLARE
     hoard record;
     gate counterfoil.allocation;
     admitted boolean := false;
+    used_before bigint;
     wanted bigint;
     taken_back bigint;
     lapsed uuid[];
@@ -89,6 +90,7 @@ BEGIN
     IF instead_of IS NOT NULL THEN
         -- The place moves from the buyer's older claim to this one, and is never free in between.
         gate := counterfoil.allocation_lock(seen.counts_with, seen.period, lock_timeout);
+        used_before := gate.used;
         moment := counterfoil.clock();
         -- Its attempts count on, so that a place cannot be kept for ever by moving it.
         SELECT r.expires_at > moment OR gate.cap IS NULL OR gate.used <= gate.cap, r.attempt INTO admitted, attempt
@@ -114,13 +116,16 @@ BEGIN
         UPDATE counterfoil.allocation AS a SET used = a.used + 1
         WHERE a.code_id = seen.counts_with AND a.period = seen.period
             -- guard: the-gate
-            AND (a.cap IS NULL OR a.used < a.cap);
+            AND (a.cap IS NULL OR a.used < a.cap)
+        RETURNING a.* INTO gate;
         admitted := FOUND;
+        used_before := gate.used - 1;
     END IF;
 
     IF NOT admitted THEN
         gate := counterfoil.allocation_lock(seen.counts_with, seen.period, lock_timeout);
         moment := counterfoil.clock();
+        used_before := gate.used;
         taken_back := 0;
         wanted := greatest(coalesce(gate.used + 1 - gate.cap, 0), 0);
         LOOP
@@ -143,6 +148,7 @@ BEGIN
         admitted := taken_back = wanted;
         IF admitted OR taken_back > 0 THEN
             PERFORM counterfoil.occupy(seen.counts_with, seen.period, admitted::integer - taken_back);
+            gate.used := gate.used + admitted::integer - taken_back;
         END IF;
     END IF;
 
@@ -206,6 +212,8 @@ BEGIN
         moment, moment + hold, attempt, reserve.origin
     )
     RETURNING r.* INTO claim;
+    PERFORM counterfoil.announce_redemption(claim);
+    PERFORM counterfoil.announce_fullness(gate, used_before, gate.cap);
     outcome := 'held';
     RETURN NEXT;
 END
