@@ -130,6 +130,14 @@ def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_disput
     if charge is None or session.payment_intent is None or not (settled.claim or settled.sale):
         return None
     disputes = yield from disputes_of(session, sure=of_a_dispute)
+    recorded = recorded_as_back(settled.claim, settled.sale)
+    # guard: what-is-to-change-is-read-again
+    if is_back(charge, disputes) != recorded:
+        # The reading may be older than what the row says, which somebody has changed meanwhile: only what Stripe says
+        # after the row was read changes it.
+        session = yield RetrieveSession(session.id)
+        charge = session.charge or charge
+        disputes = yield from disputes_of(session, sure=of_a_dispute)
     disputed = any(one.status != "won" for one in disputes)
     if disputes:
         yield verbs.raise_attention(
@@ -144,7 +152,7 @@ def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_disput
             # All were won: there is nothing left to do.
             yield attention.settle_matter(kind="dispute", subject=session.payment_intent)
     money_back = is_back(charge, disputes)
-    if money_back == recorded_as_back(settled.claim, settled.sale):
+    if money_back == recorded:
         return None
     refunded: Settled = yield verbs.settle_refund(
         settled=settled, session_id=session.id, money_back=money_back, disputed=disputed, shop=shop
