@@ -17,12 +17,15 @@ from tests.support.places import code, lapse
 from tests.support.stepping import ByHand
 
 from counterfoil import catalogue, ending, errors, verbs
+from counterfoil.calls import RetrieveSession
 from counterfoil.checkout import Opened, open_checkout
 from counterfoil.hosts.psycopg import Psycopg
-from counterfoil.model import Checkout, Order, RedemptionStatus, Shop, StripeEvent
+from counterfoil.model import Checkout, Order, RedemptionStatus, Session, Shop, StripeEvent
 from counterfoil.procedure import Procedure
-from counterfoil.settlement import settle_event
+from counterfoil.settlement import settle_event, settle_session
+from counterfoil.simulator import money_back
 from counterfoil.simulator.account import Account
+from counterfoil.simulator.engine import Cause
 from counterfoil.simulator.faults import Fault
 
 
@@ -41,10 +44,13 @@ class Counter:
     def by_hand(self, procedure: Procedure[Any]) -> ByHand:
         return ByHand(procedure, self.host, self.stripe)
 
-    def opening(self, product: str = "hub", buyer: str = "a", **more: Any) -> ByHand:
-        """A request for a page."""
+    def opening(self, product: str = "hub", buyer: str = "a") -> ByHand:
+        """A request for a page. Its clock runs on two seconds whenever it is looked at: it waits for no other long."""
+        steady = count(step=2).__next__
         urls = {"success_url": "http://127.0.0.1/ok", "cancel_url": "http://127.0.0.1/no"}
-        return self.by_hand(open_checkout(Order(buyer=buyer, product=product, code="NORTH", **urls), self.shop, **more))
+        return self.by_hand(
+            open_checkout(Order(buyer=buyer, product=product, code="NORTH", **urls), self.shop, steady=steady)
+        )
 
     def opened(self, product: str = "hub", buyer: str = "a") -> Checkout:
         """A request for a page, and the checkout that it gives."""
@@ -60,6 +66,15 @@ class Counter:
         found = self.host.run(verbs.checkout(id=sale.id))
         assert found
         return found.redemption
+
+    def session(self, sale: Checkout) -> Session:
+        """What Stripe says of it now."""
+        session: Session = self.stripe.carry_out(RetrieveSession(str(sale.session_id)))
+        return session
+
+    def settle(self, session: Session) -> None:
+        """Settle what was read, be it old."""
+        self.by_hand(settle_session(session, self.shop)).finish()
 
     def failed(self, session_id: str) -> None:
         """Stripe tells that a delayed payment failed."""
@@ -196,8 +211,7 @@ def test_a_request_that_fails_keeps_its_hands_off_the_page_of_another(counter: C
     second = counter.opening()
     second.stop_before("CreateSession")
     second.stop_before("attach")
-    # A clock that has run on two seconds whenever it is looked at: this one does not wait long for the other.
-    first = counter.opening(steady=count(step=2).__next__)
+    first = counter.opening()
     while not counter.host.run(verbs.checkouts())[0].session_id:
         first.one()
     sale = first.finish().checkout
@@ -226,3 +240,24 @@ def hurry(connection: psycopg.Connection[Any], sale: Checkout) -> None:
         "expires_at = counterfoil.clock() + interval '11 minutes' WHERE id = %s",
         (sale.redemption.id if sale.redemption else None,),
     )
+
+
+def test_an_older_reading_of_a_payment_changes_no_refund(counter: Counter) -> None:
+    """Read before the refund, or before it failed, and settled after that was heard: it is read again."""
+    sale = counter.opened()
+    assert sale.session_id
+    counter.engine.pay(sale.session_id)
+    (charge,) = counter.engine.charges.values()
+    paid = counter.session(sale)
+    refund = money_back.refund(counter.engine, charge, charge["amount"], None, {}, Cause())
+    gone = counter.session(sale)
+    counter.settle(gone)
+    assert counter.claim(sale).refunded_at
+    counter.settle(paid)
+    assert counter.claim(sale).refunded_at
+
+    money_back.refund_fails(counter.engine, refund)
+    counter.settle(counter.session(sale))
+    assert counter.claim(sale).refunded_at is None
+    counter.settle(gone)
+    assert counter.claim(sale).refunded_at is None
