@@ -301,16 +301,7 @@ def entitlements(
             "after_unlock": after[2] if after else None,
             "most": most,
         },
-        lambda rows: [
-            Entitlement(
-                unlock=row["unlock"],
-                product=row["product"],
-                checkout=row["checkout"],
-                granted_at=reading.moment(row["granted_at"]),
-                revoked_at=reading.when(row["revoked_at"]),
-            )
-            for row in rows
-        ],
+        lambda rows: [reading.entitlement(row["entitlement"]) for row in rows],
     )
 
 

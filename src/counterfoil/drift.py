@@ -113,7 +113,7 @@ def _paid(record: Record, session: Session, disputes: Sequence[Dispute]) -> Woul
         return Would.REINSTATE
     if unpaid:
         return Would.COMPLETE
-    if session.charge and session.charge.disputed and "dispute" not in record.listed:
+    if any(one.status != "won" for one in disputes) and "dispute" not in record.listed:
         return Would.ATTENTION
     return None
 
@@ -148,9 +148,7 @@ def _holds_a_place(record: Record, session: Session) -> bool:
         return False
     if claim.session_id is not None:
         return claim.session_id == session.id
-    return claim.attempt == reference(session)["attempt"] or (
-        claim.lapsed and claim.former_sessions[-1:] == (session.id,)
-    )
+    return claim.attempt == reference(session)["attempt"] or (claim.lapsed and claim.last_session == session.id)
 
 
 def _in_words(record: Record) -> str:

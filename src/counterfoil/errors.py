@@ -168,6 +168,24 @@ class BuyerLimitReached(Refusal):
         )
 
 
+class TooManyHolds(Refusal):
+    """
+    From the buyer's address too many of the code's last places are held, or were held within a day and not paid for.
+
+    Attributes:
+        until: When the oldest of them counts no more; None while one of them may still be paid, which ends it sooner.
+    """
+
+    code = "rate-limited"
+    title = "Too many places held from your network"
+
+    def __init__(self, *, unpaid: int, until: datetime | None) -> None:
+        when = f"Try again after {until:%Y-%m-%d %H:%M} UTC." if until else "Try again once one of them is paid for."
+        super().__init__(f"{unpaid} places of this code were held from your network and not paid for. {when}")
+        self.unpaid = unpaid
+        self.until = until
+
+
 class OpenElsewhere(Refusal):
     """This buyer's hold was begun in another browser, and is shown to that browser only."""
 

@@ -13,6 +13,9 @@ from counterfoil.clocks import Clocks
 from counterfoil.periods import Calendar
 from counterfoil.pricing import Discount
 
+#: See `Shop`.
+HOLDS_PER_ADDRESS = 5
+
 
 class RedemptionStatus(StrEnum):
     """The states of a redemption. *Lapsed* is none of them: the clock says it of a reserved one."""
@@ -210,6 +213,7 @@ class Entitlement:
     unlock: str
     product: str | None
     checkout: UUID
+    buyer: str
     granted_at: datetime
     revoked_at: datetime | None
 
@@ -295,7 +299,8 @@ class Order:
     """
     What a buyer asks for: a product of ours, or a *name* and *amount* of the caller's own; at a code, or not.
 
-    *browser* is the digest of the cookie of the browser that asks, on pages; a caller with a key has none.
+    *browser* is the digest of the cookie of the browser that asks, on pages, and *origin* a keyed digest of the address
+    it asks from; a caller with a key has neither.
     """
 
     buyer: str
@@ -308,15 +313,22 @@ class Order:
     code: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     browser: str | None = None
+    origin: str | None = None
 
 
 @dataclass(frozen=True)
 class Shop:
-    """What is the same for every checkout of a seller: the clocks, the Stripe mode, the payment methods."""
+    """
+    What is the same for every checkout of a seller: the clocks, the Stripe mode, the payment methods.
+
+    *holds_per_address* is how many holds of the last places of a code one address may leave unpaid in a day, besides
+    what those earn that it pays; 0 for any number.
+    """
 
     clocks: Clocks
     livemode: bool
     payment_methods: tuple[str, ...] = ("card",)
+    holds_per_address: int = HOLDS_PER_ADDRESS
 
     @property
     def lock_timeout(self) -> timedelta:

@@ -151,3 +151,31 @@ def institution(value: Any) -> model.Institution:
         year_start=doc["year_start"],
         created_at=moment(doc["created_at"]),
     )
+
+
+def entitlement(value: Any) -> model.Entitlement:
+    """An entitlement out of its row."""
+    doc: Mapping[str, Any] = document(value)
+    return model.Entitlement(
+        unlock=doc["unlock"],
+        product=doc["product_id"],
+        checkout=UUID(doc["checkout_id"]),
+        buyer=doc["buyer"],
+        granted_at=moment(doc["granted_at"]),
+        revoked_at=when(doc["revoked_at"]),
+    )
+
+
+def usage(value: Any) -> model.Usage:
+    """How full an allocation is, out of its row or its document."""
+    doc: Mapping[str, Any] = document(value)
+    return model.Usage(
+        code=doc["code"],
+        period=doc["period"],
+        cap=doc["cap"],
+        completed=doc["completed"],
+        pending=doc["pending"],
+        held=doc["held"],
+        next_release_at=when(doc["next_release_at"]),
+        note=doc["note"],
+    )

@@ -53,6 +53,8 @@ MONEY_EVENTS = {
     "charge.dispute.funds_withdrawn": "disputes",
     "charge.dispute.funds_reinstated": "disputes",
 }
+#: How often the money of one session is looked at before the next event, or the next comparison, goes on with it.
+MOST_LOOKS = 4
 #: All that we want to hear of.
 EVENTS = (*sorted(SESSION_EVENTS), *MONEY_EVENTS)
 
@@ -126,31 +128,44 @@ def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_disput
 
     *of_a_dispute*: an event said so, whatever the charge says by now.
     """
-    charge = session.charge
-    if charge is None or session.payment_intent is None or not (settled.claim or settled.sale):
-        return None
-    disputes = yield from disputes_of(session, sure=of_a_dispute)
-    # One that is not on the list yet is not won.
-    disputed = any(one.status != "won" for one in disputes) if disputes else charge.disputed
-    if disputed or disputes:
-        yield verbs.raise_attention(
-            kind="dispute",
-            subject=session.payment_intent,
-            detail={
-                "checkout": str(settled.sale.id) if settled.sale else None,
-                "disputes": {one.id: one.status for one in disputes},
-            },
-        )
-        if not disputed:
-            # All were won: there is nothing left to do.
-            yield attention.settle_matter(kind="dispute", subject=session.payment_intent)
-    money_back = is_back(charge, disputes)
-    if money_back == recorded_as_back(settled.claim, settled.sale):
-        return None
-    refunded: Settled = yield verbs.settle_refund(
-        settled=settled, session_id=session.id, money_back=money_back, disputed=disputed, shop=shop
+    changed: Settled | None = None
+    looked_again = False
+    for _ in range(MOST_LOOKS):
+        if session.charge is None or session.payment_intent is None or not (settled.claim or settled.sale):
+            break
+        disputes = yield from disputes_of(session, sure=of_a_dispute)
+        # One that is not on Stripe's list yet is not won.
+        disputed = any(one.status != "won" for one in disputes) if disputes else session.charge.disputed
+        if disputed or disputes:
+            yield from _tell_of_disputes(session.payment_intent, disputes, settled, open=disputed)
+        money_back = is_back(session.charge, disputes)
+        if money_back == recorded_as_back(settled.claim, settled.sale):
+            break
+        # guard: what-came-back-is-looked-at-again
+        if money_back or looked_again:
+            settled = changed = yield verbs.settle_refund(
+                settled=settled, session_id=session.id, money_back=money_back, disputed=disputed, shop=shop
+            )
+        # What we went by may be older than what somebody else has settled meanwhile, and money can go either way.
+        session = yield RetrieveSession(session.id)
+        looked_again = True
+    return changed
+
+
+def _tell_of_disputes(
+    payment_intent: str, disputes: Sequence[Dispute], settled: Settled, *, open: bool
+) -> Procedure[None]:
+    """Put the disputes of a payment before the seller. They are settled when all were won, and none is *open*."""
+    yield verbs.raise_attention(
+        kind="dispute",
+        subject=payment_intent,
+        detail={
+            "checkout": str(settled.sale.id) if settled.sale else None,
+            "disputes": {one.id: one.status for one in disputes},
+        },
     )
-    return refunded
+    if not open:
+        yield attention.settle_matter(kind="dispute", subject=payment_intent)
 
 
 def disputes_of(session: Session, *, sure: bool = False) -> Procedure[tuple[Dispute, ...]]:

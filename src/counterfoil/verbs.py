@@ -79,6 +79,8 @@ class Decision:
                 return errors.AllocationHeld(
                     period=self.period, cap=self.cap or 0, held=self.held, next_release_at=self.next_release_at
                 )
+            case "hoarding":
+                return errors.TooManyHolds(unpaid=self.held, until=self.next_release_at)
             case "ask" | "changed":
                 return errors.Busy()
         raise AssertionError(f"reserve.sql answered {self.outcome!r}, which is no refusal")
@@ -206,6 +208,8 @@ def open_checkout(
         "hold": shop.clocks.reservation_ttl,
         "lock_timeout": shop.lock_timeout,
         "instead_of": instead_of,
+        "origin": order.origin if shop.holds_per_address else None,
+        "holds_per_origin": shop.holds_per_address,
         "discount_amount": price.discount_amount,
         "amount": price.amount,
     }
@@ -264,13 +268,14 @@ def renew(*, claim: Redemption, most: int, shop: Shop) -> Statement[str]:
     return Statement(
         Sql(
             "SELECT outcome FROM counterfoil.renew(counts_with => :counts_with::bigint, id => :id::uuid, "
-            "attempt => :attempt::integer, hold => :hold::interval, most => :most::integer, "
-            "lock_timeout => :lock_timeout::interval)"
+            "attempt => :attempt::integer, session_id => :session_id::text, hold => :hold::interval, "
+            "most => :most::integer, lock_timeout => :lock_timeout::interval)"
         ),
         {
             "counts_with": claim.counts_with,
             "id": claim.id,
             "attempt": claim.attempt,
+            "session_id": claim.session_id,
             "hold": shop.clocks.reservation_ttl,
             "most": most,
             "lock_timeout": shop.lock_timeout,
@@ -341,8 +346,8 @@ def end_unpayable(*, sale: Checkout, status: CheckoutStatus) -> Statement[None]:
     """End a full-price checkout that has no session, so that nobody can pay it."""
     return Statement(
         Sql(
-            "UPDATE counterfoil.checkout SET status = :status::text WHERE counts_with = :counts_with::bigint "
-            "AND id = :checkout::uuid AND status = 'open' AND session_id IS NULL RETURNING id"
+            "SELECT counterfoil.end_unpayable(counts_with => :counts_with::bigint, checkout => :checkout::uuid, "
+            "status => :status::text)"
         ),
         {"status": str(status), "counts_with": sale.counts_with, "checkout": sale.id},
         lambda _: None,
@@ -441,6 +446,21 @@ def raise_attention(*, kind: str, subject: str, detail: Mapping[str, Any]) -> St
     return Statement(
         Sql("SELECT counterfoil.raise_attention(:kind::text, :subject::text, :detail::jsonb)"),
         {"kind": kind, "subject": subject, "detail": json.dumps(dict(detail))},
+        lambda _: None,
+    )
+
+
+def forget_origins() -> Statement[None]:
+    """Forget where the holds came from that are older than a day: they count no more."""
+    return Statement(
+        Sql(
+            "UPDATE counterfoil.redemption AS r SET origin = NULL FROM (SELECT o.counts_with, o.id "
+            "FROM counterfoil.redemption AS o WHERE o.origin IS NOT NULL "
+            "AND o.reserved_at <= (SELECT counterfoil.clock()) - interval '1 day' "
+            "LIMIT 100 FOR UPDATE SKIP LOCKED) AS old "
+            "WHERE r.counts_with = old.counts_with AND r.id = old.id RETURNING r.id"
+        ),
+        {},
         lambda _: None,
     )
 
@@ -552,7 +572,7 @@ def usage(*, code: str, period: str | None = None) -> Statement[Usage]:
     def read(rows: Sequence[Row]) -> Usage:
         if not rows:
             raise errors.CodeUnknown(code)
-        return _usage(rows[0])
+        return reading.usage(rows[0])
 
     return Statement(Sql.named("usage"), {"code": fold(code), "period": period}, read)
 
@@ -566,19 +586,6 @@ def recount() -> Statement[list[str]]:
             f"{row['code']} {row['period']}: the counter says {row['used']}, the rows say {row['places']}"
             for row in rows
         ],
-    )
-
-
-def _usage(row: Row) -> Usage:
-    return Usage(
-        code=row["code"],
-        period=row["period"],
-        cap=row["cap"],
-        completed=row["completed"],
-        pending=row["pending"],
-        held=row["held"],
-        next_release_at=reading.when(row["next_release_at"]),
-        note=row["note"],
     )
 
 

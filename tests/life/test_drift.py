@@ -317,7 +317,7 @@ def test_a_dispute_that_nobody_heard_of(story: Story, connection: psycopg.Connec
     story.seller.heard(sale)
     engine = story.simulator.account.engine
     charge = next(iter(engine.charges.values()))
-    story.simulator.call(lambda: charge.update(disputed=True))
+    story.simulator.call(lambda: engine._dispute(charge))
     assert [one.would for one in look(story.till).findings] == [Would.ATTENTION]
     assert apply(story.till).fine
     assert connection.execute("SELECT kind FROM counterfoil.attention").fetchall() == [("dispute",)]

@@ -51,12 +51,12 @@ def command(apply: bool, days: int, as_json: bool, use_embedded: bool) -> int:
 def _print(report: Report) -> None:
     if report.findings:
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in ("session", "redemption or checkout", "code", "we say", "Stripe says", "would", "outcome"):
+        for column in ("redemption or checkout", "code", "we say", "Stripe says", "would", "outcome", "session"):
             table.add_column(column, overflow="fold")
         for one in report.findings:
             row = str(one.redemption or one.checkout or "-")
             outcome = f"{one.done}, left over" if one.done and one.left else one.done or "-"
-            table.add_row(one.session_id, row, one.code or "-", one.rows, one.stripe, WORDS[one.would], outcome)
+            table.add_row(row, one.code or "-", one.rows, one.stripe, WORDS[one.would], outcome, one.session_id)
         Console().print(table)
     click.echo(f"{report.compared} sessions compared: {_in_short(report)}")
 

@@ -23,11 +23,13 @@ from counterfoil.service.api import (
     checkouts,
     codes,
     entitlements,
+    events,
     health,
     institutions,
     products,
     redemptions,
     webhook,
+    webhook_endpoints,
 )
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.interval import reconciling
@@ -36,6 +38,7 @@ from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import HERE, page, wants_page
 from counterfoil.service.pages.storefront import storefront
 from counterfoil.service.problems import Problem
+from counterfoil.service.sending import sending
 from counterfoil.service.settings import Settings
 from counterfoil.service.state import running
 
@@ -49,7 +52,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with running(settings) as state, reconciling(state):
+        async with running(settings) as state, reconciling(state), sending(state):
             app.state.counterfoil = state
             yield
 
@@ -70,6 +73,8 @@ def create_app(settings: Settings) -> FastAPI:
         redemptions.api,
         entitlements.api,
         attention.api,
+        events.api,
+        webhook_endpoints.api,
     ):
         app.include_router(router)
     app.include_router(webhook.webhook)

@@ -100,5 +100,5 @@ async def _at_intervals(state: State, interval: timedelta) -> None:
             if await state.run(claim(interval)):
                 await once(state)
         except Exception:  # whatever it is, there is a next time
-            log.exception("reconciling failed, and is tried again in %s", interval)
+            log.exception("reconciling failed, and is tried again")
         await asyncio.sleep(min(LOOK, interval.total_seconds()))

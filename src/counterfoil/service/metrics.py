@@ -9,13 +9,14 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from counterfoil.calls import StripeCall
+from counterfoil.pace import Pace
 from counterfoil.stripe.drivers import AsyncStripe
 
 
 class Metrics:
     """A registry of its own, so that two services in one process count apart."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: Pace) -> None:
         self.registry = CollectorRegistry()
         self.checkouts = Counter(
             "counterfoil_checkouts",
@@ -32,6 +33,9 @@ class Metrics:
             ["done"],
             registry=self.registry,
         )
+        self.deliveries = Counter(
+            "counterfoil_deliveries", "Attempts to deliver our events, by result.", ["result"], registry=self.registry
+        )
         self.stripe_calls = Histogram(
             "counterfoil_stripe_call_seconds",
             "Calls to Stripe, by call and result.",
@@ -43,6 +47,17 @@ class Metrics:
             "Stripe's clock less the database's, as of the last session created; whole seconds.",
             registry=self.registry,
         )
+
+        Gauge(
+            "counterfoil_stripe_line",
+            "Buyers who hold a place, or buy without one, and stand in line for their payment page.",
+            registry=self.registry,
+        ).set_function(lambda: pace.waiting)
+        Gauge(
+            "counterfoil_stripe_rate",
+            "Sessions a second that are created at the most, as learned from Stripe's 429s.",
+            registry=self.registry,
+        ).set_function(lambda: pace.rate)
 
     def watching(self, stripe: AsyncStripe) -> Watched:
         """The same driver, with its calls counted."""

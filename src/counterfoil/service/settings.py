@@ -20,7 +20,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from counterfoil.clocks import Clocks, ClocksOutOfOrder, parse_duration
-from counterfoil.model import Shop
+from counterfoil.model import HOLDS_PER_ADDRESS, Shop
+from counterfoil.pace import LONGEST_WAIT, STRIPE_RATE, Pace
 
 STRIPE_API = "https://api.stripe.com"
 
@@ -71,6 +72,9 @@ class Settings(BaseSettings):
     stripe_floor: Duration = Field(timedelta(minutes=30), alias="COUNTERFOIL_STRIPE_FLOOR")
     stripe_timeout: Duration = Field(timedelta(seconds=10), alias="COUNTERFOIL_STRIPE_TIMEOUT")
     stripe_attempts: int = Field(2, alias="COUNTERFOIL_STRIPE_ATTEMPTS")
+    stripe_rate: float = Field(STRIPE_RATE, alias="COUNTERFOIL_STRIPE_RATE", gt=0, le=10_000, allow_inf_nan=False)
+    longest_wait: Duration = Field(LONGEST_WAIT, alias="COUNTERFOIL_LONGEST_WAIT")
+    holds_per_address: int = Field(HOLDS_PER_ADDRESS, alias="COUNTERFOIL_HOLDS_PER_ADDRESS", ge=0, le=1_000_000)
     allowed_skew: Duration = Field(timedelta(seconds=30), alias="COUNTERFOIL_ALLOWED_SKEW")
     lock_timeout: Duration = Field(timedelta(seconds=3), alias="COUNTERFOIL_LOCK_TIMEOUT")
     reconcile_interval: Duration = Field(timedelta(hours=1), alias="COUNTERFOIL_RECONCILE_INTERVAL")
@@ -78,6 +82,9 @@ class Settings(BaseSettings):
     storefront: Literal["on", "off"] = Field("on", alias="COUNTERFOIL_STOREFRONT")
     trusted_proxies: Several = Field((), alias="COUNTERFOIL_TRUSTED_PROXIES")
     log: Literal["text", "json"] = Field("text", alias="COUNTERFOIL_LOG")
+    # How often a process looks for events to send; 0: this one sends none.
+    webhook_interval: Duration = Field(timedelta(seconds=1), alias="COUNTERFOIL_WEBHOOK_INTERVAL")
+    webhook_private: Literal["on", "off"] = Field("off", alias="COUNTERFOIL_WEBHOOK_PRIVATE")
     database_pool: int = Field(20, alias="COUNTERFOIL_DATABASE_POOL", ge=1, le=200)
     # Not for production: a storm's scratch schema.
     database_schema: str = Field("counterfoil", alias="COUNTERFOIL_DATABASE_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
@@ -107,7 +114,16 @@ class Settings(BaseSettings):
     @property
     def shop(self) -> Shop:
         """What is the same for every checkout."""
-        return Shop(clocks=self.clocks, livemode=self.livemode, payment_methods=self.payment_methods)
+        return Shop(
+            clocks=self.clocks,
+            livemode=self.livemode,
+            payment_methods=self.payment_methods,
+            holds_per_address=self.holds_per_address,
+        )
+
+    def new_pace(self) -> Pace:
+        """A line for the calls that create sessions: one for each process."""
+        return Pace(self.stripe_rate, self.longest_wait)
 
     @model_validator(mode="after")
     def _must_be_possible(self) -> Settings:

@@ -58,6 +58,7 @@ BEGIN
         WHERE r.counts_with = complete.counts_with AND r.id = complete.id
         RETURNING r.* INTO claim;
     END IF;
+    PERFORM counterfoil.announce_redemption(claim);
     RETURN NEXT;
 END
 $$;

@@ -7,24 +7,34 @@ RETURNS bigint
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    ended uuid[];
+    claim counterfoil.redemption;
+    sale counterfoil.checkout;
+    ended uuid[] := '{}';
 BEGIN
-    WITH released AS (
+    FOR claim IN
         UPDATE counterfoil.redemption AS r
         SET status = 'released', released_at = moment, release_reason = reason
         WHERE r.counts_with = end_redemption.counts_with AND r.id = ANY (ids)
             -- guard: only-what-holds-a-place-is-released
             AND r.status IN ('reserved', 'pending')
-        RETURNING r.id
-    )
-    SELECT array_agg(id) INTO ended FROM released;
-    UPDATE counterfoil.checkout AS c
-    SET status = CASE
-            WHEN reason IN ('lapsed', 'session_expired') THEN 'expired'
-            WHEN reason IN ('creation_failed', 'payment_failed') THEN 'failed'
-            ELSE 'cancelled'
-        END
-    WHERE c.counts_with = end_redemption.counts_with AND c.redemption_id = ANY (ended) AND c.status IN ('open', 'pending');
-    RETURN coalesce(cardinality(ended), 0);
+        RETURNING r.*
+    LOOP
+        ended := ended || claim.id;
+        PERFORM counterfoil.announce_redemption(claim);
+    END LOOP;
+    FOR sale IN
+        UPDATE counterfoil.checkout AS c
+        SET status = CASE
+                WHEN reason IN ('lapsed', 'session_expired') THEN 'expired'
+                WHEN reason IN ('creation_failed', 'payment_failed') THEN 'failed'
+                ELSE 'cancelled'
+            END
+        WHERE c.counts_with = end_redemption.counts_with AND c.redemption_id = ANY (ended)
+            AND c.status IN ('open', 'pending')
+        RETURNING c.*
+    LOOP
+        PERFORM counterfoil.announce_checkout(sale);
+    END LOOP;
+    RETURN cardinality(ended);
 END
 $$;

@@ -10,6 +10,7 @@ BEGIN
     SET used = a.used + 1, excess = greatest(a.excess, coalesce(a.used + 1 - a.cap, 0))
     WHERE a.code_id = honour.counts_with AND a.period = honour.period
     RETURNING a.* INTO gate;
+    PERFORM counterfoil.announce_fullness(gate, gate.used - 1, gate.cap);
     IF gate.used > gate.cap THEN
         PERFORM counterfoil.raise_attention('over-cap', redemption::text, jsonb_build_object(
             'counts_with', honour.counts_with, 'period', honour.period, 'cap', gate.cap, 'used', gate.used

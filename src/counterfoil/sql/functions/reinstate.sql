@@ -5,6 +5,7 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     claim counterfoil.redemption;
+    restored counterfoil.redemption;
 BEGIN
     SELECT r.* INTO claim FROM counterfoil.redemption AS r
     WHERE r.counts_with = reinstate.counts_with AND r.id = reinstate.redemption
@@ -19,7 +20,11 @@ BEGIN
             WHEN claim.status = 'refunded' THEN counterfoil.honour(claim.counts_with, claim.period, claim.id)
             ELSE r.over_cap
         END
-    WHERE r.counts_with = claim.counts_with AND r.id = claim.id;
+    WHERE r.counts_with = claim.counts_with AND r.id = claim.id
+    RETURNING r.* INTO restored;
+    IF claim.status = 'refunded' THEN
+        PERFORM counterfoil.announce_redemption(restored);
+    END IF;
     RETURN true;
 END
 $$;

@@ -14,6 +14,7 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     gate counterfoil.allocation;
+    changed counterfoil.allocation;
     moment timestamptz;
 BEGIN
     PERFORM counterfoil.must_be_read_committed();
@@ -29,7 +30,9 @@ BEGIN
             excess = greatest(coalesce(a.used - set_cap.cap, 0), 0),
             note = coalesce(set_cap.note, a.note),
             updated_at = moment
-        WHERE a.code_id = set_cap.counts_with AND a.period = set_cap.period;
+        WHERE a.code_id = set_cap.counts_with AND a.period = set_cap.period
+        RETURNING a.* INTO changed;
+        PERFORM counterfoil.announce_fullness(changed, gate.used, gate.cap);
         outcome := 'set';
     END IF;
     RETURN NEXT;

@@ -60,7 +60,7 @@ BEGIN
             );
             outcome := done.outcome;
             claim := done.claim;
-            IF (outcome NOT LIKE 'completed%' AND outcome <> 'pending') OR stray_session = settle.session_id THEN
+            IF outcome NOT IN ('completed', 'completed_late', 'pending') OR stray_session = settle.session_id THEN
                 stray_session := NULL;
             END IF;
         END IF;

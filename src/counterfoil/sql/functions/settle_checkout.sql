@@ -14,6 +14,7 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     moment timestamptz := counterfoil.clock();
+    opened counterfoil.entitlement;
 BEGIN
     IF verdict = 'paid' THEN
         UPDATE counterfoil.checkout AS c
@@ -24,12 +25,18 @@ BEGIN
             AND c.status NOT IN ('paid', 'refunded')
         RETURNING c.* INTO sale;
         IF FOUND THEN
-            INSERT INTO counterfoil.entitlement (
-                counts_with, checkout_id, unlock, product_id, buyer, buyer_key, granted_at
-            )
-            SELECT sale.counts_with, sale.id, u.unlock, sale.product_id, sale.buyer, sale.buyer_key, moment
-            FROM unnest(sale.unlocks) AS u (unlock)
-            ON CONFLICT DO NOTHING;
+            PERFORM counterfoil.announce_checkout(sale);
+            FOR opened IN
+                INSERT INTO counterfoil.entitlement AS e (
+                    counts_with, checkout_id, unlock, product_id, buyer, buyer_key, granted_at
+                )
+                SELECT sale.counts_with, sale.id, u.unlock, sale.product_id, sale.buyer, sale.buyer_key, moment
+                FROM unnest(sale.unlocks) AS u (unlock)
+                ON CONFLICT DO NOTHING
+                RETURNING e.*
+            LOOP
+                PERFORM counterfoil.announce_entitlement(opened);
+            END LOOP;
             outcome := coalesce(redemption_outcome, 'completed');
             IF (sale.amount, sale.currency) IS DISTINCT FROM (settle_checkout.amount, settle_checkout.currency) THEN
                 PERFORM counterfoil.raise_attention('amount-differs', sale.id::text, jsonb_build_object(
@@ -56,6 +63,7 @@ BEGIN
             AND (c.status = 'open' OR (c.status = 'pending' AND verdict <> 'pending'))
         RETURNING c.* INTO sale;
         IF FOUND THEN
+            PERFORM counterfoil.announce_checkout(sale);
             outcome := CASE verdict WHEN 'pending' THEN 'pending' ELSE 'released' END;
         END IF;
     END IF;

@@ -33,7 +33,9 @@ BEGIN
             AND r.status = 'reserved'
         RETURNING r.* INTO claim;
         outcome := 'pending';
-        IF NOT FOUND THEN
+        IF FOUND THEN
+            PERFORM counterfoil.announce_redemption(claim);
+        ELSE
             outcome := 'already_settled';
             -- Past its deadline it was asked about, and is still under way: it keeps its place, and a person knows.
             UPDATE counterfoil.redemption AS r SET expires_at = moment + pending_for

@@ -20,6 +20,7 @@ AS $$
 DECLARE
     moment timestamptz;
     returned boolean := false;
+    opened counterfoil.entitlement;
 BEGIN
     PERFORM counterfoil.must_be_read_committed();
     PERFORM counterfoil.wait_at_most(lock_timeout);
@@ -52,6 +53,9 @@ BEGIN
         RETURNING r.* INTO claim;
         IF FOUND THEN
             outcome := 'refunded';
+            IF returned THEN
+                PERFORM counterfoil.announce_redemption(claim);
+            END IF;
             PERFORM counterfoil.occupy(settle_refund.counts_with, claim.period, -returned::integer);
         END IF;
         IF counterfoil.revoke(settle_refund.counts_with, settle_refund.checkout, moment) THEN
@@ -62,11 +66,18 @@ BEGIN
             outcome := 'reinstated';
         END IF;
         UPDATE counterfoil.checkout AS c SET status = 'paid'
-        WHERE c.counts_with = settle_refund.counts_with AND c.id = settle_refund.checkout AND c.status = 'refunded';
+        WHERE c.counts_with = settle_refund.counts_with AND c.id = settle_refund.checkout AND c.status = 'refunded'
+        RETURNING c.* INTO sale;
         IF FOUND THEN
             outcome := 'reinstated';
-            UPDATE counterfoil.entitlement AS e SET revoked_at = NULL
-            WHERE e.counts_with = settle_refund.counts_with AND e.checkout_id = settle_refund.checkout;
+            PERFORM counterfoil.announce_checkout(sale);
+            FOR opened IN
+                UPDATE counterfoil.entitlement AS e SET revoked_at = NULL
+                WHERE e.counts_with = settle_refund.counts_with AND e.checkout_id = settle_refund.checkout
+                RETURNING e.*
+            LOOP
+                PERFORM counterfoil.announce_entitlement(opened);
+            END LOOP;
         END IF;
     END IF;
 

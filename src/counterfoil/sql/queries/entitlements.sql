@@ -1,5 +1,5 @@
 -- What a buyer's purchases opened, newest first.
-SELECT e.unlock, e.product_id AS product, e.checkout_id AS checkout, e.granted_at, e.revoked_at
+SELECT to_jsonb(e) AS entitlement
 FROM counterfoil.entitlement AS e
 WHERE e.buyer_key = :buyer_key::text AND (:all::boolean OR e.revoked_at IS NULL)
     AND (
