@@ -68,15 +68,17 @@ KINDS: dict[str, Kind] = {
         "may be refused, or end early.",
     ),
     "webhook-failing": Kind(
-        "Our own events do not reach webhook endpoint {subject}.",
-        "Mend the endpoint: what it missed is sent again, in order. Delete it if it is gone for good.",
+        "Our event {event} was given up after {attempts} attempts: {url} did not accept it ({status} {error}).",
+        "Mend the endpoint, then send what it missed again: POST /v1/events/{event}/resend. Delete endpoint {subject} if "
+        "it is gone for good.",
     ),
     "drift": Kind(
         "Our rows and Stripe do not agree about {subject}.",
         "`counterfoil reconcile` lists what would be done, and with `--apply` does it.",
     ),
     "hoarding": Kind(
-        "Many places are held at once from one address or at one code: {subject}.",
+        "One address holds places of {subject} that nobody pays for, {unpaid} of them in {period}, and was refused "
+        "another.",
         "See GET /v1/redemptions?status=reserved. `counterfoil release` gives places back; `counterfoil code pause` "
         "stops a code.",
     ),

@@ -134,8 +134,10 @@ def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_disput
         if session.charge is None or session.payment_intent is None or not (settled.claim or settled.sale):
             break
         disputes = yield from disputes_of(session, sure=of_a_dispute)
-        disputed = any(one.status != "won" for one in disputes)
-        yield from _tell_of_disputes(session.payment_intent, disputes, settled)
+        # One that is not on Stripe's list yet is not won.
+        disputed = any(one.status != "won" for one in disputes) if disputes else session.charge.disputed
+        if disputed or disputes:
+            yield from _tell_of_disputes(session.payment_intent, disputes, settled, open=disputed)
         money_back = is_back(session.charge, disputes)
         if money_back == recorded_as_back(settled.claim, settled.sale):
             break
@@ -150,10 +152,10 @@ def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_disput
     return changed
 
 
-def _tell_of_disputes(payment_intent: str, disputes: Sequence[Dispute], settled: Settled) -> Procedure[None]:
-    """Put the disputes of a payment before the seller, for as long as there is something to do about them."""
-    if not disputes:
-        return
+def _tell_of_disputes(
+    payment_intent: str, disputes: Sequence[Dispute], settled: Settled, *, open: bool
+) -> Procedure[None]:
+    """Put the disputes of a payment before the seller. They are settled when all were won, and none is *open*."""
     yield verbs.raise_attention(
         kind="dispute",
         subject=payment_intent,
@@ -162,7 +164,7 @@ def _tell_of_disputes(payment_intent: str, disputes: Sequence[Dispute], settled:
             "disputes": {one.id: one.status for one in disputes},
         },
     )
-    if all(one.status == "won" for one in disputes):
+    if not open:
         yield attention.settle_matter(kind="dispute", subject=payment_intent)
 
 
