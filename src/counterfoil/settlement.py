@@ -126,8 +126,8 @@ def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_disput
 
     *of_a_dispute*: an event said so, whatever the charge says by now.
     """
-    charge = session.charge
-    if charge is None or session.payment_intent is None or not (settled.claim or settled.sale):
+    charge, payment_intent = session.charge, session.payment_intent
+    if charge is None or payment_intent is None or not (settled.claim or settled.sale):
         return None
     disputes = yield from disputes_of(session, sure=of_a_dispute)
     recorded = recorded_as_back(settled.claim, settled.sale)
@@ -142,7 +142,7 @@ def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_disput
     if disputes:
         yield verbs.raise_attention(
             kind="dispute",
-            subject=session.payment_intent,
+            subject=payment_intent,
             detail={
                 "checkout": str(settled.sale.id) if settled.sale else None,
                 "disputes": {one.id: one.status for one in disputes},
@@ -150,7 +150,7 @@ def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_disput
         )
         if not disputed:
             # All were won: there is nothing left to do.
-            yield attention.settle_matter(kind="dispute", subject=session.payment_intent)
+            yield attention.settle_matter(kind="dispute", subject=payment_intent)
     money_back = is_back(charge, disputes)
     if money_back == recorded:
         return None
