@@ -69,8 +69,8 @@ KINDS: dict[str, Kind] = {
     ),
     "webhook-failing": Kind(
         "Our event {event} was given up after {attempts} attempts: {url} did not accept it ({status} {error}).",
-        "Mend the endpoint, then send what it missed again: POST /v1/events/{event}/resend. Delete endpoint {subject} if "
-        "it is gone for good.",
+        "Mend the endpoint, then send what it missed again: POST /v1/events/{event}/resend. Delete endpoint {subject} "
+        "if it is gone for good.",
     ),
     "drift": Kind(
         "Our rows and Stripe do not agree about {subject}.",
