@@ -595,7 +595,7 @@ def _redemption_of(session: objects.Document) -> str:
 
 def outcome(answer: Any) -> str:
     """What came of a step, where it says so."""
-    if isinstance(answer, list):
+    if isinstance(answer, list) and answer:
         return f" -> {', '.join(type(one).__name__ for one in answer)}"
     said = getattr(answer, "outcome", None) or getattr(answer, "attached", None)
     if said is None and isinstance(answer, tuple) and answer and isinstance(answer[0], str):
