@@ -150,7 +150,6 @@ def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_disput
         try:
             session = yield RetrieveSession(session.id)
         except SessionUnknown:
-            # Of a test account whose data was deleted: there is nothing newer to go by.
             break
         looked_again = True
     return changed
