@@ -243,3 +243,14 @@ def finish(till: Till, procedure: Any, step: Any) -> None:
             step = procedure.send(till.perform(step))
     except StopIteration:
         return
+
+
+def test_a_session_that_is_gone_when_it_is_looked_at_again(seller: Seller) -> None:
+    """Of a test account whose data was deleted: what was read before is what counts."""
+    till = seller.till
+    sale = seller.sold("return")
+    seller.refund(sale)
+    read = till.stripe.carry_out(RetrieveSession(str(sale.session_id)))
+    seller.simulator.call(seller.simulator.account.engine.sessions.clear)
+    assert till.run(settle_session(read, till.shop)).outcome == "refunded"
+    assert states(till.read(sale)) == ("refunded", "refunded")
