@@ -20,7 +20,7 @@ HOUR = timedelta(hours=1)
 
 class TestWhoseTurnItIs:
     @pytest.fixture
-    def planned(self, host: Psycopg) -> Psycopg:
+    def planned(self, host: Psycopg, clock: Any) -> Psycopg:
         host.run(plan(HOUR))
         return host
 
