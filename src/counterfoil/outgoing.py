@@ -139,6 +139,11 @@ def resend(*, event: Event, endpoint: int | None) -> Statement[int]:
     return Statement(Sql.named("resend"), {"seq": event.seq, "endpoint": endpoint}, len)
 
 
+def endpoint_id(text: str) -> int | None:
+    """An endpoint's id out of what a caller gave, or None if it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
 def add_endpoint(*, url: str, types: Sequence[EventType] | None, secret: str) -> Statement[Endpoint]:
     """A new endpoint. What happens from now on is sent to it."""
     return Statement(

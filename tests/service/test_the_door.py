@@ -36,6 +36,14 @@ CALLS = [
     ("GET", "/v1/redemptions.csv", "read"),
     ("POST", "/v1/redemptions/x/release", "manage"),
     ("GET", "/v1/entitlements?buyer=a", "checkout"),
+    ("GET", "/v1/events", "manage"),
+    ("GET", "/v1/events/x", "manage"),
+    ("POST", "/v1/events/x/resend", "manage"),
+    ("POST", "/v1/webhook-endpoints", "manage"),
+    ("GET", "/v1/webhook-endpoints", "manage"),
+    ("GET", "/v1/webhook-endpoints/x", "manage"),
+    ("DELETE", "/v1/webhook-endpoints/x", "manage"),
+    ("GET", "/v1/webhook-endpoints/x/deliveries", "manage"),
 ]
 REACH = {"checkout": {"checkout"}, "read": {"read"}, "manage": {"read", "manage"}}
 

@@ -10,7 +10,7 @@ from tests.support.places import HOLD, Verbs, a_session, code, lapse
 
 from counterfoil import catalogue, errors, outgoing, pricing, reading, verbs
 from counterfoil.hosts.psycopg import Psycopg
-from counterfoil.model import Checkout, CheckoutStatus, Order, Redemption, ReleaseReason, RefundPolicy, Shop
+from counterfoil.model import Checkout, CheckoutStatus, Order, Redemption, RefundPolicy, ReleaseReason, Shop
 from counterfoil.verbs import Settled
 
 
@@ -110,14 +110,15 @@ SOLD = [*RESERVED, "redemption.completed", "checkout.paid", *GRANTED]
 
 
 def superseded(do: Told) -> None:
-    sale = do.sale("a")
+    claim = do.sale("a").redemption
     found, product = do.host.run(verbs.terms(code="NORTH", product="hub"))
     assert found
+    assert claim
     order = Order(buyer="a", product="hub", code="NORTH", success_url="http://a.test", cancel_url="http://a.test")
     decision = do.host.run(
         verbs.open_checkout(
             redemption=uuid4(), checkout=uuid4(), order=order, code=found, product=product,
-            price=pricing.Price(2000, 1500, 500, "gbp"), shop=do.shop, instead_of=sale.redemption and sale.redemption.id,
+            price=pricing.Price(2000, 1500, 500, "gbp"), shop=do.shop, instead_of=claim.id,
         )
     )  # fmt: skip
     assert decision.outcome == "held"

@@ -66,6 +66,7 @@ def command(port: int | None, fresh: bool, no_open: bool) -> None:
             STRIPE_SECRET_KEY="sk_test_demo",  # noqa: S106 (any test key opens the simulator)
             STRIPE_WEBHOOK_SECRET=secret,
             STRIPE_API_BASE=simulator.base_url,
+            COUNTERFOIL_WEBHOOK_PRIVATE="on",
         )
         check_database(settings)
         host = Psycopg(connection)

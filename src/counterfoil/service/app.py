@@ -18,12 +18,24 @@ from starlette.staticfiles import StaticFiles
 
 from counterfoil import errors
 from counterfoil.service import openapi, problems
-from counterfoil.service.api import checkouts, codes, entitlements, health, institutions, products, redemptions, webhook
+from counterfoil.service.api import (
+    checkouts,
+    codes,
+    entitlements,
+    events,
+    health,
+    institutions,
+    products,
+    redemptions,
+    webhook,
+    webhook_endpoints,
+)
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import HERE, page, wants_page
 from counterfoil.service.pages.storefront import storefront
 from counterfoil.service.problems import Problem
+from counterfoil.service.sending import sending
 from counterfoil.service.settings import Settings
 from counterfoil.service.state import running
 
@@ -37,7 +49,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with running(settings) as state:
+        async with running(settings) as state, sending(state):
             app.state.counterfoil = state
             yield
 
@@ -57,6 +69,8 @@ def create_app(settings: Settings) -> FastAPI:
         checkouts.api,
         redemptions.api,
         entitlements.api,
+        events.api,
+        webhook_endpoints.api,
     ):
         app.include_router(router)
     app.include_router(webhook.webhook)

@@ -31,6 +31,9 @@ class Metrics:
         self.settled = Counter(
             "counterfoil_settled", "What sessions did to our rows, by outcome.", ["outcome"], registry=self.registry
         )
+        self.deliveries = Counter(
+            "counterfoil_deliveries", "Attempts to deliver our events, by result.", ["result"], registry=self.registry
+        )
         self.stripe_calls = Histogram(
             "counterfoil_stripe_call_seconds",
             "Calls to Stripe, by call and result.",

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field, PlainSerializer
 
-from counterfoil import model
+from counterfoil import model, reading
+from counterfoil.outgoing import Delivery, Endpoint, Event
 from counterfoil.pricing import AmountOff, Discount, PercentOff
 
 T = TypeVar("T")
@@ -285,6 +286,85 @@ class EntitlementOut(BaseModel):
             buyer=entitlement.buyer,
             granted_at=entitlement.granted_at,
             revoked_at=entitlement.revoked_at,
+        )
+
+
+class EventOut(BaseModel):
+    """What became true. *data* is the redemption, checkout, entitlement or usage that *type* names, as it was then."""
+
+    id: str
+    type: str
+    created_at: Moment
+    livemode: bool
+    data: RedemptionOut | CheckoutOut | EntitlementOut | UsageOut
+
+    @classmethod
+    def of(cls, event: Event, *, livemode: bool) -> EventOut:
+        """An event as it is shown, and as it is sent."""
+        data: RedemptionOut | CheckoutOut | EntitlementOut | UsageOut
+        match event.type.partition(".")[0]:
+            case "redemption":
+                data = RedemptionOut.of(reading.redemption(event.data))
+            case "checkout":
+                data = CheckoutOut.of(reading.checkout(event.data))
+            case "entitlement":
+                data = EntitlementOut.of(reading.entitlement(event.data))
+            case _:
+                data = UsageOut.of(reading.usage(event.data))
+        return cls(id=event.id, type=str(event.type), created_at=event.created_at, livemode=livemode, data=data)
+
+
+class EndpointOut(BaseModel):
+    """Where events are sent. *types*: which; null for all there are and will be."""
+
+    id: str
+    url: str
+    types: list[str] | None
+    created_at: Moment
+
+    @classmethod
+    def of(cls, endpoint: Endpoint) -> EndpointOut:
+        """An endpoint as it is shown."""
+        return cls(
+            id=str(endpoint.id),
+            url=endpoint.url,
+            types=[str(type) for type in endpoint.types] if endpoint.types is not None else None,
+            created_at=endpoint.created_at,
+        )
+
+
+class EndpointMadeOut(EndpointOut):
+    """An endpoint that was just made. *secret* signs what is sent to it; null where the answer is a replay."""
+
+    secret: str | None
+
+
+class DeliveryOut(BaseModel):
+    """How far an event came on its way: waiting for *next_attempt_at*, delivered, or given_up."""
+
+    event: str
+    type: str
+    status: str
+    attempts: int
+    next_attempt_at: Moment | None
+    delivered_at: Moment | None
+    last_attempt_at: Moment | None
+    last_status: int | None
+    last_error: str | None
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> DeliveryOut:
+        """A delivery as it is shown."""
+        return cls(
+            event=delivery.event,
+            type=str(delivery.type),
+            status=delivery.status,
+            attempts=delivery.attempts,
+            next_attempt_at=delivery.next_attempt_at,
+            delivered_at=delivery.delivered_at,
+            last_attempt_at=delivery.last_attempt_at,
+            last_status=delivery.last_status,
+            last_error=delivery.last_error,
         )
 
 

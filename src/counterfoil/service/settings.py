@@ -77,6 +77,9 @@ class Settings(BaseSettings):
     storefront: Literal["on", "off"] = Field("on", alias="COUNTERFOIL_STOREFRONT")
     trusted_proxies: Several = Field((), alias="COUNTERFOIL_TRUSTED_PROXIES")
     log: Literal["text", "json"] = Field("text", alias="COUNTERFOIL_LOG")
+    # How often a process looks for events to send; 0: this one sends none.
+    webhook_interval: Duration = Field(timedelta(seconds=1), alias="COUNTERFOIL_WEBHOOK_INTERVAL")
+    webhook_private: Literal["on", "off"] = Field("off", alias="COUNTERFOIL_WEBHOOK_PRIVATE")
     database_pool: int = Field(20, alias="COUNTERFOIL_DATABASE_POOL", ge=1, le=200)
     # Not for production: a storm's scratch schema.
     database_schema: str = Field("counterfoil", alias="COUNTERFOIL_DATABASE_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
