@@ -3,13 +3,14 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-deep lint guards pictures locks clean
+.PHONY: help demo test test-deep simulate lint guards pictures locks clean
 help:
 	@echo "make demo       everything on this machine, with sample data: prints the addresses"
 	@echo "make test       the whole suite, on a PostgreSQL of its own"
 	@echo "make lint       style, types, import order, SQL"
 	@echo "make guards     takes each guard out in turn; a test must notice"
 	@echo "make test-deep  what takes long"
+	@echo "make simulate   SEEDS=1000 FIRST=1: stories of faults, drawn by seeds; the shortest one that breaks something"
 
 # The run-time packages, hashes checked. A stamp file, so that nothing is asked of the network twice.
 .venv/run.stamp: requirements/run.txt pyproject.toml
@@ -34,6 +35,9 @@ test: .venv/dev.stamp
 test-deep: .venv/dev.stamp
 	@tools/browser
 	$(BIN)/python -m pytest $(ARGS)
+
+simulate: .venv/dev.stamp
+	$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),1000) --first $(or $(FIRST),1) $(ARGS)
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff format --check src tests tools benchmarks

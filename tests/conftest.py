@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,8 @@ def database(server: embedded.Server, _emptying: psycopg.Connection[Any]) -> str
         "DELETE FROM counterfoil.entitlement; DELETE FROM counterfoil.checkout; DELETE FROM counterfoil.redemption; "
         "DELETE FROM counterfoil.allocation; DELETE FROM counterfoil.code; DELETE FROM counterfoil.product; "
         "DELETE FROM counterfoil.institution; DELETE FROM counterfoil.stripe_event; DELETE FROM counterfoil.attention; "
-        "DELETE FROM counterfoil.idempotency; DELETE FROM counterfoil.api_key; DELETE FROM counterfoil.seller"
+        "DELETE FROM counterfoil.idempotency; DELETE FROM counterfoil.api_key; DELETE FROM counterfoil.seller; "
+        "DELETE FROM counterfoil.task"
     )
     return server.url
 
@@ -121,7 +122,11 @@ def _simulator() -> Iterator[Running]:
 def simulator(_simulator: Running, _emptying: psycopg.Connection[Any]) -> Running:
     """A simulator that has forgotten everything, and whose clock is the database's."""
     _simulator.forget()
-    movable_clock.set_ahead(_emptying, _simulator.account.engine.clock.ahead)
+    # Each test begins in October, whatever day it is and however far the tests before moved on: so that a test of weeks
+    # never meets the end of a school year unasked.
+    ahead = _to_october(datetime.now(UTC))
+    _simulator.call(lambda: setattr(_simulator.account.engine.clock, "ahead", ahead))
+    movable_clock.set_ahead(_emptying, ahead)
     return _simulator
 
 
@@ -129,6 +134,12 @@ def simulator(_simulator: Running, _emptying: psycopg.Connection[Any]) -> Runnin
 def _service(server: embedded.Server, _simulator: Running) -> Iterator[Service]:
     with serving(server.url, _simulator) as service:
         yield service
+
+
+def _to_october(now: datetime) -> timedelta:
+    """How far the next first of October is, in whole days."""
+    year = now.year if (now.month, now.day) < (10, 1) else now.year + 1
+    return timedelta(days=(date(year, 10, 1) - now.date()).days)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from counterfoil.model import (
     StripeEvent,
     Usage,
 )
+from counterfoil.pace import Pace
 from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, FixedPrice, PercentOff, Price
 from counterfoil.procedure import Procedure, adrive, drive
@@ -63,6 +64,7 @@ __all__ = [
     "Institution",
     "Opened",
     "Order",
+    "Pace",
     "PercentOff",
     "Price",
     "Procedure",

@@ -80,6 +80,11 @@ def verdict(session: Session, event_type: str | None = None) -> str:
     return "expired" if session.status == "expired" else "open"
 
 
+def paid_or_paying(session: Session) -> bool:
+    """Whether its place is spent, or is to be: what is complete is neither, once its delayed payment failed."""
+    return verdict(session) in ("paid", "pending")
+
+
 def reference(session: Session) -> Mapping[str, Any]:
     """The ids of our rows in a session's metadata, each None if it is missing or not an id of ours."""
     return {

@@ -18,6 +18,7 @@ class CreateSession:
         StillCreating: Another call with this key is at work.
         KeyReused: The key was used with other parameters before.
         BelowFloor: Stripe found ``expires_at`` too near.
+        RateLimited: Stripe takes no more calls just now.
     """
 
     parameters: Mapping[str, Any]
@@ -144,6 +145,10 @@ class KeyReused(StripeAnswer):
 
 class BelowFloor(StripeAnswer):
     """400: ``expires_at`` is nearer than Stripe's 30 minutes."""
+
+
+class RateLimited(StripeAnswer):
+    """429: more calls than Stripe takes. Nothing was done, and the same call may be made again later."""
 
 
 class ExpireRefused(StripeAnswer):

@@ -11,6 +11,7 @@ Reserve, create, attach; release if anything threw.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,12 +19,13 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from counterfoil import clocks, errors, verbs
-from counterfoil.asking import end_session
+from counterfoil.asking import end_session, paid_or_paying
 from counterfoil.calls import (
     BelowFloor,
     CreateSession,
     KeyReused,
     Pause,
+    RateLimited,
     StillCreating,
 )
 from counterfoil.ending import MOST_ROUNDS, ask, cancel, reread
@@ -39,6 +41,7 @@ from counterfoil.model import (
     Session,
     Shop,
 )
+from counterfoil.pace import Pace, Turn
 from counterfoil.pricing import Price, apply
 from counterfoil.procedure import Procedure
 from counterfoil.settlement import settle_session
@@ -89,39 +92,62 @@ def quote(order: Order) -> Procedure[tuple[Price, Code | None, Product | None]]:
     return apply(code.discount if code else None, list_amount, currency), code, product
 
 
-def open_checkout(order: Order, shop: Shop, *, steady: Callable[[], float] = clocks.steady) -> Procedure[Opened]:
+def open_checkout(
+    order: Order, shop: Shop, *, steady: Callable[[], float] = clocks.steady, pace: Pace | None = None
+) -> Procedure[Opened]:
     """
     Hold a place if a code was given, make the session, and hand over the URL.
 
+    The place is held at once; for the session its buyer waits in line, in order. Whoever holds a place is never sent
+    away, however long the line is: who comes when it is full is told *busy*, and holds nothing.
+
     *steady* counts seconds, also while the machine sleeps: how old our knowledge of the database's clock is.
+    *pace* is the line of this process; without one this checkout is alone in its line.
 
     Raises:
         Refusal: Any of those in ``errors.py`` that say why not. Nothing is held then.
     """
-    for _ in range(MOST_ROUNDS):
-        price, code, product = yield from quote(order)
-        began = steady()
-        if code is None:
-            sale = yield verbs.begin_checkout(checkout=uuid4(), order=order, product=product, price=price, shop=shop)
-            return (yield from _create_and_attach(sale, shop, steady, began))
+    with (pace or Pace()).coming() as turn:
+        for _ in range(MOST_ROUNDS):
+            price, code, product = yield from quote(order)
+            # guard: a-full-line-takes-no-place
+            if turn.crowded:
+                yield from _no_room(order, product, turn)
+            began = steady()
+            if code is None:
+                sale = yield verbs.begin_checkout(
+                    checkout=uuid4(), order=order, product=product, price=price, shop=shop
+                )
+                return (yield from _create_and_attach(sale, shop, steady, began, turn))
 
-        decision: Decision = yield _reserve(order, code, product, price, shop)
-        match decision.outcome:
-            case "held" if decision.sale:
-                return (yield from _create_and_attach(decision.sale, shop, steady, began))
-            case "yours" if decision.claim:
-                opened = yield from _come_back(decision.claim, order, code, product, price, shop, steady)
-                if opened:
-                    return opened
-            case "limit":
-                raise (yield from _limit_reached(decision))
-            case "ask":
-                yield from ask(decision.asks, shop)
-            case "changed":
-                pass
-            case _:
-                raise decision.refusal(order.code or "")
-    raise errors.Busy
+            decision: Decision = yield _reserve(order, code, product, price, shop)
+            match decision.outcome:
+                case "held" if decision.sale:
+                    return (yield from _create_and_attach(decision.sale, shop, steady, began, turn))
+                case "yours" if decision.claim:
+                    opened = yield from _come_back(decision.claim, order, code, product, price, shop, steady, turn)
+                    if opened:
+                        return opened
+                case "limit":
+                    raise (yield from _limit_reached(decision))
+                case "ask":
+                    yield from ask(decision.asks, shop)
+                case "hoarding":
+                    yield verbs.raise_attention(
+                        kind="hoarding",
+                        subject=code.code,
+                        detail={
+                            "period": decision.period,
+                            "unpaid": decision.held,
+                            "origin": (order.origin or "")[:12],
+                        },
+                    )
+                    raise decision.refusal(code.code)
+                case "changed":
+                    pass
+                case _:
+                    raise decision.refusal(order.code or "")
+        raise errors.Busy
 
 
 def session_parameters(sale: Checkout, shop: Shop) -> dict[str, Any]:
@@ -186,8 +212,22 @@ def _reserve(
     )
 
 
+def _no_room(order: Order, product: Product | None, turn: Turn) -> Procedure[None]:
+    """The line is full: only the buyer who holds a place, or would be refused one anyway, is let through."""
+    if order.code is not None:
+        decision: Decision = yield verbs.consider(
+            code=order.code, product=product.id if product else None, buyer=order.buyer
+        )
+        if decision.outcome != "free":
+            return
+    raise errors.Busy(
+        "Many are buying right now, and the line for the payment page is full. No place was taken; try again later.",
+        retry_after=math.ceil(turn.expected),
+    )
+
+
 def _create_and_attach(
-    sale: Checkout, shop: Shop, steady: Callable[[], float], began: float, *, resumed: bool = False
+    sale: Checkout, shop: Shop, steady: Callable[[], float], began: float, turn: Turn, *, resumed: bool = False
 ) -> Procedure[Opened]:
     """
     Make the session of a checkout that has none, and attach it.
@@ -195,32 +235,90 @@ def _create_and_attach(
     *began* is when `steady` stood before the row was read: so the age of what we know of the database's clock is
     never taken for less than it is.
     """
-    yield from _make_way(sale, shop)
-    for last in (False, True):
-        claim = sale.redemption
-        if claim and claim.former_sessions:
-            ended = yield from end_session(claim.former_sessions[-1])
-            if ended.status == "complete":
-                yield from settle_session(ended, shop)
-                return Opened((yield from reread(sale)), resumed)
-        # guard: the-floor-is-not-missed
-        if claim and _floor_missed(claim, shop, timedelta(seconds=steady() - began)):
+    ended: str | None = None
+    another, way_made = True, False
+    while True:
+        if (yield from _wait(turn, sale, shop)):
             began = steady()
-            sale = yield from _renewed(sale, claim, shop)
+            sale = yield from reread(sale)
+            if _made_by_another(sale):
+                return Opened(sale, resumed=True)
+        # The line comes first: what is found out below is true when the call is made.
+        if not way_made:
+            yield from _make_way(sale, shop)
+            way_made = True
+        renewed = False
+        while claim := sale.redemption:
+            if claim.former_sessions and claim.former_sessions[-1] != ended:
+                ended = claim.former_sessions[-1]
+                session = yield from end_session(ended)
+                if paid_or_paying(session):
+                    yield from settle_session(session, shop)
+                    return Opened((yield from reread(sale)), resumed)
+                continue
+            # guard: the-floor-is-not-missed
+            if not renewed and _floor_missed(claim, shop, timedelta(seconds=steady() - began)):
+                began = steady()
+                sale = yield from _renewed(sale, claim, shop)
+                renewed = True
+                continue
+            break
         try:
             skew = yield from _one_attempt(sale, shop)
-            return Opened((yield from reread(sale)), resumed, skew)
+        except RateLimited as answer:
+            if not turn.refused():
+                yield from _give_back(sale, None, shop)
+                raise errors.StripeUnavailable(
+                    answered=True,
+                    stripe_code="rate_limit",
+                    stripe_message=str(answer),
+                    request_id=answer.request_id,
+                ) from answer
         except (BelowFloor, KeyReused) as answer:
             # Stripe's clock, or our settings, are not what they were: this attempt cannot be made, the next one can.
-            if last or sale.redemption is None:
+            if not another or sale.redemption is None:
                 yield from _give_back(sale, None, shop)
                 raise errors.StripeUnavailable(
                     answered=True, stripe_message=str(answer), request_id=answer.request_id
                 ) from answer
             log.warning("attempt %s of checkout %s refused: %s", sale.redemption.attempt, sale.id, answer)
+            another = False
             began = steady()
             sale = yield from _renewed(sale, sale.redemption, shop)
-    raise AssertionError("the last attempt returns or raises")
+        else:
+            turn.served()
+            made = yield from reread(sale)
+            # guard: what-is-open-has-a-page
+            if made.status is CheckoutStatus.OPEN and made.session_url is None:
+                raise errors.Busy("Another request of this buyer is ending the page that was just made. Try again.")
+            return Opened(made, resumed, skew)
+
+
+def _wait(turn: Turn, sale: Checkout, shop: Shop) -> Procedure[bool]:
+    """Stand in line. Whether there was anything to wait for."""
+    waited = False
+    turn.line_up()
+    try:
+        while (left := turn.left()) > 0:
+            yield Pause(left)
+            waited = True
+    except GeneratorExit:
+        raise
+    except BaseException:
+        # guard: who-leaves-the-line-gives-the-place-back
+        yield from _give_back(sale, None, shop)
+        raise
+    return waited
+
+
+def _made_by_another(sale: Checkout) -> bool:
+    """While we stood in line, another request of the same buyer was served."""
+    claim = sale.redemption
+    if claim is None or _being_created(sale):
+        return False
+    if claim.status is RedemptionStatus.RELEASED:
+        raise errors.Busy("The place was given back while its buyer stood in line. Try again.")
+    return True
 
 
 def _make_way(sale: Checkout, shop: Shop) -> Procedure[None]:
@@ -255,7 +353,7 @@ def _one_attempt(sale: Checkout, shop: Shop) -> Procedure[timedelta]:
     except StillCreating:
         # An earlier request for this very attempt is at work: the place is its to keep or to give back.
         raise errors.Busy("Your payment page is being made. Try again in a moment.") from None
-    except (BelowFloor, KeyReused, GeneratorExit):
+    except (BelowFloor, KeyReused, RateLimited, GeneratorExit):
         raise
     except BaseException:
         # guard: released-if-anything-threw
@@ -272,22 +370,32 @@ def _give_back(sale: Checkout, session: Session | None, shop: Shop) -> Procedure
     """
     Give the place of a failed attempt back at once. What fails here is only logged: the failure that brought us here
     is the one to tell, and a place that cannot be given back now comes back by itself when its hold ends.
+
+    The session of the attempt before may have been paid.
     """
+    before = sale.redemption.last_session if sale.redemption and session is None else None
+    over: str | None = None
     try:
-        if session:
-            ended = yield from end_session(session.id)
-            if ended.status == "complete":
+        if session or before:
+            ended = yield from end_session(session.id if session else str(before))
+            if paid_or_paying(ended):
                 yield from settle_session(ended, shop)
                 return
+            over = session.id if session else None
     except errors.StripeUnavailable:
-        log.warning("session %s of checkout %s could not be ended; nobody has its URL", session and session.id, sale.id)
+        log.warning("session %s of checkout %s could not be ended", session.id if session else before, sale.id)
+        # guard: what-may-be-paid-is-not-given-back
+        if before:
+            return
     try:
         if sale.redemption:
             yield verbs.release(
                 counts_with=sale.counts_with,
                 redemption=sale.redemption.id,
                 reason=ReleaseReason.CREATION_FAILED,
-                session_id=session.id if session else None,
+                # What could not be ended keeps the place if it is attached: another request of this attempt, which is
+                # of the same session, may have given the page away.
+                session_id=over,
                 attempt=sale.redemption.attempt,
                 shop=shop,
             )
@@ -305,6 +413,7 @@ def _come_back(
     price: Price,
     shop: Shop,
     steady: Callable[[], float],
+    turn: Turn,
 ) -> Procedure[Opened | None]:
     """The same buyer again: the same hold and, while it is good, the same page. None: look again from the start."""
     began = steady()
@@ -320,7 +429,7 @@ def _come_back(
         Price(sale.list_amount, sale.discount_amount, sale.amount, sale.currency),
         claim.code,
     ):
-        return (yield from _move(sale, order, code, product, price, shop, steady))
+        return (yield from _move(sale, order, code, product, price, shop, steady, turn))
 
     patience = steady() + shop.lock_timeout.total_seconds()
     while _being_created(sale) and steady() < patience:
@@ -330,16 +439,21 @@ def _come_back(
     claim = sale.redemption or claim
     if claim.status is not RedemptionStatus.RESERVED:
         return None
-    if claim.session_expires_at is None:
-        return (yield from _create_and_attach(sale, shop, steady, began, resumed=True))
-    if not claim.lapsed and claim.session_expires_at - claim.read_at >= min(ENOUGH_TO_PAY, shop.clocks.session_ttl / 6):
+    enough = min(ENOUGH_TO_PAY, shop.clocks.session_ttl / 6)
+    if not claim.lapsed and claim.session_expires_at is None:
+        return (yield from _create_and_attach(sale, shop, steady, began, turn, resumed=True))
+    if not claim.lapsed and claim.session_expires_at and claim.session_expires_at - claim.read_at >= enough:
         return Opened(sale, resumed=True)
 
     match (yield verbs.renew(claim=claim, most=MOST_ATTEMPTS, shop=shop)):
         case "renewed":
             began = steady()
             sale = yield from reread(sale)
-            return (yield from _create_and_attach(sale, shop, steady, began, resumed=True))
+            # guard: what-has-a-page-gets-no-other
+            if sale.session_id is not None:
+                # Another request of this buyer has made it already: look again.
+                return None
+            return (yield from _create_and_attach(sale, shop, steady, began, turn, resumed=True))
         case "worn_out":
             return (yield from _worn_out(sale, claim, code, shop))
     return None
@@ -347,8 +461,17 @@ def _come_back(
 
 def _worn_out(sale: Checkout, claim: Redemption, code: Code, shop: Shop) -> Procedure[Opened | None]:
     """A hold that was renewed as often as it may be is good until it ends; then its buyer asks like everybody else."""
-    if claim.lapsed and claim.session_id:
-        yield from ask([Ask(claim.id, claim.counts_with, claim.attempt, claim.session_id)], shop)
+    if claim.lapsed:
+        if claim.last_session:
+            yield from ask([Ask(claim.id, claim.counts_with, claim.attempt, claim.last_session)], shop)
+        else:
+            yield verbs.release(
+                counts_with=claim.counts_with,
+                redemption=claim.id,
+                reason=ReleaseReason.LAPSED,
+                attempt=claim.attempt,
+                shop=shop,
+            )
         return None
     if claim.session_expires_at and claim.session_expires_at > claim.read_at:
         return Opened(sale, resumed=True)
@@ -363,6 +486,7 @@ def _move(
     price: Price,
     shop: Shop,
     steady: Callable[[], float],
+    turn: Turn,
 ) -> Procedure[Opened | None]:
     """The same buyer wants another product, or at another amount: the place moves, and the old session is ended."""
     claim = sale.redemption
@@ -373,14 +497,17 @@ def _move(
         outcome = yield verbs.renew(claim=claim, most=MOST_ATTEMPTS, shop=shop)
         if outcome != "renewed":
             return None if outcome == "moved_on" else (yield from _worn_out(sale, claim, code, shop))
-        ended = yield from end_session(claim.session_id)
-        if ended.status == "complete":
+    # Detached by us just now, or by somebody who may not have come to end it.
+    # guard: a-place-moves-when-its-page-has-ended
+    if claim.last_session:
+        ended = yield from end_session(claim.last_session)
+        if paid_or_paying(ended):
             yield from settle_session(ended, shop)
             raise errors.BuyerLimitReached(limit=code.per_buyer_limit, checkout=sale.id)
     began = steady()
     decision: Decision = yield _reserve(order, code, product, price, shop, instead_of=claim.id)
     if decision.outcome == "held" and decision.sale:
-        return (yield from _create_and_attach(decision.sale, shop, steady, began))
+        return (yield from _create_and_attach(decision.sale, shop, steady, began, turn))
     return None
 
 

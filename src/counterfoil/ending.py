@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from counterfoil import verbs
-from counterfoil.asking import end_session, end_sessions
+from counterfoil.asking import end_session, end_sessions, paid_or_paying
 from counterfoil.calls import RetrieveSession, SessionUnknown
 from counterfoil.errors import Busy, StripeUnavailable
 from counterfoil.model import Checkout, CheckoutStatus, Redemption, RedemptionStatus, ReleaseReason, Session, Shop
@@ -34,12 +34,11 @@ def cancel(sale: Checkout, shop: Shop, reason: ReleaseReason = ReleaseReason.CAN
         if sale.status is not CheckoutStatus.OPEN:
             break
         yield verbs.mark_ending(sale=sale, reason=reason, shop=shop)
-        if sale.session_id is not None:
+        if sale.redemption:
+            yield from _end(sale.redemption, shop, reason)
+        elif sale.session_id is not None:
             ended = yield from end_session(sale.session_id)
             yield from settle_session(ended, shop)
-        elif sale.redemption:
-            # Whoever is making its session finds the row released, and ends what it made.
-            yield verbs.release(counts_with=sale.counts_with, redemption=sale.redemption.id, reason=reason, shop=shop)
         else:
             yield verbs.end_unpayable(sale=sale, status=CheckoutStatus.CANCELLED)
         sale = yield from reread(sale)
@@ -58,13 +57,26 @@ def release(claim: Redemption, shop: Shop, reason: ReleaseReason) -> Procedure[N
     if sale is not None:
         yield from cancel(sale, shop, reason)
         return
-    if claim.session_id is not None and claim.status is RedemptionStatus.RESERVED:
-        ended = yield from end_session(claim.session_id)
-        if ended.status == "complete":
+    yield from _end(claim, shop, reason)
+
+
+def _end(claim: Redemption, shop: Shop, reason: ReleaseReason) -> Procedure[None]:
+    """
+    End the session of a redemption and give its place back. If it has none just now, whoever is making one finds the
+    row released, and ends what it made; but the one before may be paid.
+    """
+    if claim.last_session is not None and claim.status in (RedemptionStatus.RESERVED, RedemptionStatus.PENDING):
+        ended = yield from end_session(claim.last_session)
+        if paid_or_paying(ended) or (ended.status == "complete" and claim.session_id is not None):
             yield from settle_session(ended, shop)
             return
     yield verbs.release(
-        counts_with=claim.counts_with, redemption=claim.id, reason=reason, shop=shop, session_id=claim.session_id
+        counts_with=claim.counts_with,
+        redemption=claim.id,
+        reason=reason,
+        shop=shop,
+        session_id=claim.session_id,
+        attempt=claim.attempt if claim.session_id is None else None,
     )
 
 
@@ -83,13 +95,14 @@ def ask(asks: Sequence[Ask], shop: Shop) -> Procedure[None]:
     for one, answer in zip(asks, answers, strict=True):
         if isinstance(answer, StripeUnavailable):
             unheard.append(answer)
-        elif answer.status == "complete":
+        elif paid_or_paying(answer):
             yield from settle_session(answer, shop)
         else:
+            failed = answer.status == "complete"
             yield verbs.release(
                 counts_with=one.counts_with,
                 redemption=one.redemption,
-                reason=ReleaseReason.LAPSED,
+                reason=ReleaseReason.PAYMENT_FAILED if failed else ReleaseReason.LAPSED,
                 session_id=one.session_id,
                 attempt=one.attempt,
                 shop=shop,
@@ -105,10 +118,10 @@ def refresh(sale: Checkout, shop: Shop) -> Procedure[Checkout]:
     Raises:
         StripeUnavailable: Stripe could not say.
     """
-    if sale.session_id is None:
+    if sale.last_session is None:
         return sale
     try:
-        session: Session = yield RetrieveSession(sale.session_id)
+        session: Session = yield RetrieveSession(sale.last_session)
     except SessionUnknown:
         return sale
     yield from settle_session(session, shop)

@@ -168,6 +168,24 @@ class BuyerLimitReached(Refusal):
         )
 
 
+class TooManyHolds(Refusal):
+    """
+    From the buyer's address too many of the code's last places are held, or were held within a day and not paid for.
+
+    Attributes:
+        until: When the oldest of them counts no more; None while one of them may still be paid, which ends it sooner.
+    """
+
+    code = "rate-limited"
+    title = "Too many places held from your network"
+
+    def __init__(self, *, unpaid: int, until: datetime | None) -> None:
+        when = f"Try again after {until:%Y-%m-%d %H:%M} UTC." if until else "Try again once one of them is paid for."
+        super().__init__(f"{unpaid} places of this code were held from your network and not paid for. {when}")
+        self.unpaid = unpaid
+        self.until = until
+
+
 class OpenElsewhere(Refusal):
     """This buyer's hold was begun in another browser, and is shown to that browser only."""
 
@@ -251,6 +269,7 @@ class StripeUnavailable(Refusal):
 
     Attributes:
         answered: Stripe answered, with an error; else it could not be reached.
+        said: What Stripe answered, in a sentence.
     """
 
     code = "stripe-unavailable"
@@ -264,9 +283,9 @@ class StripeUnavailable(Refusal):
         stripe_message: str | None = None,
         request_id: str | None = None,
     ) -> None:
-        said = f"Stripe answered: {stripe_message}" if answered else "Stripe could not be reached."
+        self.said = f"Stripe answered: {stripe_message}" if answered else "Stripe could not be reached."
         super().__init__(
-            f"{said} Nothing was charged. Try again in a moment.",
+            f"{self.said} Nothing was charged. Try again in a moment.",
             stripe_code=stripe_code,
             stripe_message=stripe_message,
             request_id=request_id,

@@ -13,6 +13,9 @@ from counterfoil.clocks import Clocks
 from counterfoil.periods import Calendar
 from counterfoil.pricing import Discount
 
+#: See `Shop`.
+HOLDS_PER_ADDRESS = 5
+
 
 class RedemptionStatus(StrEnum):
     """The states of a redemption. *Lapsed* is none of them: the clock says it of a reserved one."""
@@ -161,6 +164,14 @@ class Redemption:
         """Still reserved, and its time is over: its place is free for the next buyer."""
         return self.status is RedemptionStatus.RESERVED and self.expires_at <= self.read_at
 
+    @property
+    def last_session(self) -> str | None:
+        """
+        The one session of it that may be payable still: its own, or else that of the attempt before. An earlier one
+        was ended before the next was made.
+        """
+        return self.session_id or (self.former_sessions[-1] if self.former_sessions else None)
+
 
 @dataclass(frozen=True)
 class Checkout:
@@ -188,6 +199,11 @@ class Checkout:
     livemode: bool
     created_at: datetime
     paid_at: datetime | None
+
+    @property
+    def last_session(self) -> str | None:
+        """The one session of it that may be payable still."""
+        return self.session_id or (self.redemption.last_session if self.redemption else None)
 
 
 @dataclass(frozen=True)
@@ -283,7 +299,8 @@ class Order:
     """
     What a buyer asks for: a product of ours, or a *name* and *amount* of the caller's own; at a code, or not.
 
-    *browser* is the digest of the cookie of the browser that asks, on pages; a caller with a key has none.
+    *browser* is the digest of the cookie of the browser that asks, on pages, and *origin* a keyed digest of the address
+    it asks from; a caller with a key has neither.
     """
 
     buyer: str
@@ -296,15 +313,22 @@ class Order:
     code: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     browser: str | None = None
+    origin: str | None = None
 
 
 @dataclass(frozen=True)
 class Shop:
-    """What is the same for every checkout of a seller: the clocks, the Stripe mode, the payment methods."""
+    """
+    What is the same for every checkout of a seller: the clocks, the Stripe mode, the payment methods.
+
+    *holds_per_address* is how many holds of the last places of a code one address may leave unpaid in a day, besides
+    what those earn that it pays; 0 for any number.
+    """
 
     clocks: Clocks
     livemode: bool
     payment_methods: tuple[str, ...] = ("card",)
+    holds_per_address: int = HOLDS_PER_ADDRESS
 
     @property
     def lock_timeout(self) -> timedelta:

@@ -9,12 +9,24 @@ a payment was refunded, and whether a refund failed later, is read off the same 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
-from counterfoil import verbs
+from counterfoil import attention, verbs
 from counterfoil.asking import absent, end_session, reference, verdict
 from counterfoil.calls import ListDisputes, ListSessions, PaymentOf, RetrieveSession, SessionUnknown
 from counterfoil.errors import StripeUnavailable
-from counterfoil.model import Dispute, RedemptionStatus, Session, SessionPage, Shop, StripeEvent
+from counterfoil.model import (
+    Charge,
+    Checkout,
+    CheckoutStatus,
+    Dispute,
+    Redemption,
+    RedemptionStatus,
+    Session,
+    SessionPage,
+    Shop,
+    StripeEvent,
+)
 from counterfoil.procedure import Procedure
 from counterfoil.verbs import Settled
 
@@ -41,6 +53,8 @@ MONEY_EVENTS = {
     "charge.dispute.funds_withdrawn": "disputes",
     "charge.dispute.funds_reinstated": "disputes",
 }
+#: How often the money of one session is looked at before the next event, or the next comparison, goes on with it.
+MOST_LOOKS = 4
 #: All that we want to hear of.
 EVENTS = (*sorted(SESSION_EVENTS), *MONEY_EVENTS)
 
@@ -86,7 +100,8 @@ def settle_session(session: Session, shop: Shop, *, event: StripeEvent | None = 
     )
     if settled.stray_session:
         yield from end_session(settled.stray_session)
-    money = yield from _settle_money(session, settled, shop)
+    of_a_dispute = event is not None and MONEY_EVENTS.get(event.type) == "disputes"
+    money = yield from _settle_money(session, settled, shop, of_a_dispute=of_a_dispute)
     return money or settled
 
 
@@ -107,34 +122,75 @@ def _settle_money_event(event: StripeEvent, object_id: str, shop: Shop) -> Proce
     return settled
 
 
-def _settle_money(session: Session, settled: Settled, shop: Shop) -> Procedure[Settled | None]:
-    """What became of the money after it was paid. None: nothing that is not in the rows already."""
-    charge = session.charge
-    if charge is None or session.payment_intent is None or not (settled.claim or settled.sale):
-        return None
-    gone = charge.amount_refunded
-    if charge.disputed:
-        disputes: tuple[Dispute, ...] = yield ListDisputes(session.payment_intent)
-        gone += sum(one.amount for one in disputes if one.status == "lost")
-        yield verbs.raise_attention(
-            kind="dispute",
-            subject=session.payment_intent,
-            detail={
-                "checkout": str(settled.sale.id) if settled.sale else None,
-                "disputes": {one.id: one.status for one in disputes},
-            },
-        )
-    money_back = gone >= charge.amount
-    if money_back == _recorded(settled):
-        return None
-    refunded: Settled = yield verbs.settle_refund(
-        settled=settled, session_id=session.id, money_back=money_back, disputed=charge.disputed, shop=shop
+def _settle_money(session: Session, settled: Settled, shop: Shop, *, of_a_dispute: bool) -> Procedure[Settled | None]:
+    """
+    What became of the money after it was paid. None: nothing that is not in the rows already.
+
+    *of_a_dispute*: an event said so, whatever the charge says by now.
+    """
+    changed: Settled | None = None
+    looked_again = False
+    for _ in range(MOST_LOOKS):
+        if session.charge is None or session.payment_intent is None or not (settled.claim or settled.sale):
+            break
+        disputes = yield from disputes_of(session, sure=of_a_dispute)
+        # One that is not on Stripe's list yet is not won.
+        disputed = any(one.status != "won" for one in disputes) if disputes else session.charge.disputed
+        if disputed or disputes:
+            yield from _tell_of_disputes(session.payment_intent, disputes, settled, open=disputed)
+        money_back = is_back(session.charge, disputes)
+        if money_back == recorded_as_back(settled.claim, settled.sale):
+            break
+        # guard: what-came-back-is-looked-at-again
+        if money_back or looked_again:
+            settled = changed = yield verbs.settle_refund(
+                settled=settled, session_id=session.id, money_back=money_back, disputed=disputed, shop=shop
+            )
+        # What we went by may be older than what somebody else has settled meanwhile, and money can go either way.
+        try:
+            session = yield RetrieveSession(session.id)
+        except SessionUnknown:
+            break
+        looked_again = True
+    return changed
+
+
+def _tell_of_disputes(
+    payment_intent: str, disputes: Sequence[Dispute], settled: Settled, *, open: bool
+) -> Procedure[None]:
+    """Put the disputes of a payment before the seller. They are settled when all were won, and none is *open*."""
+    yield verbs.raise_attention(
+        kind="dispute",
+        subject=payment_intent,
+        detail={
+            "checkout": str(settled.sale.id) if settled.sale else None,
+            "disputes": {one.id: one.status for one in disputes},
+        },
     )
-    return refunded
+    if not open:
+        yield attention.settle_matter(kind="dispute", subject=payment_intent)
 
 
-def _recorded(settled: Settled) -> bool:
+def disputes_of(session: Session, *, sure: bool = False) -> Procedure[tuple[Dispute, ...]]:
+    """
+    The disputes of a session's payment. Stripe is asked only if there are any, or *sure* says that there are.
+
+    Raises:
+        StripeUnavailable: Stripe could not say.
+    """
+    disputes: tuple[Dispute, ...] = ()
+    if session.charge and (session.charge.disputed or sure) and session.payment_intent:
+        disputes = yield ListDisputes(session.payment_intent)
+    return disputes
+
+
+def is_back(charge: Charge, disputes: Sequence[Dispute]) -> bool:
+    """Whether the whole of what was charged has gone back, by refunds and by disputes that were lost."""
+    return charge.amount_refunded + sum(one.amount for one in disputes if one.status == "lost") >= charge.amount
+
+
+def recorded_as_back(claim: Redemption | None, sale: Checkout | None) -> bool:
     """Whether our rows say already that the money went back."""
-    if settled.claim:
-        return settled.claim.refunded_at is not None or settled.claim.status is RedemptionStatus.REFUNDED
-    return settled.sale is not None and settled.sale.status == "refunded"
+    if claim:
+        return claim.refunded_at is not None or claim.status is RedemptionStatus.REFUNDED
+    return sale is not None and sale.status is CheckoutStatus.REFUNDED

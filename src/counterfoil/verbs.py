@@ -79,6 +79,8 @@ class Decision:
                 return errors.AllocationHeld(
                     period=self.period, cap=self.cap or 0, held=self.held, next_release_at=self.next_release_at
                 )
+            case "hoarding":
+                return errors.TooManyHolds(unpaid=self.held, until=self.next_release_at)
             case "ask" | "changed":
                 return errors.Busy()
         raise AssertionError(f"reserve.sql answered {self.outcome!r}, which is no refusal")
@@ -206,6 +208,8 @@ def open_checkout(
         "hold": shop.clocks.reservation_ttl,
         "lock_timeout": shop.lock_timeout,
         "instead_of": instead_of,
+        "origin": order.origin if shop.holds_per_address else None,
+        "holds_per_origin": shop.holds_per_address,
         "discount_amount": price.discount_amount,
         "amount": price.amount,
     }
@@ -264,13 +268,14 @@ def renew(*, claim: Redemption, most: int, shop: Shop) -> Statement[str]:
     return Statement(
         Sql(
             "SELECT outcome FROM counterfoil.renew(counts_with => :counts_with::bigint, id => :id::uuid, "
-            "attempt => :attempt::integer, hold => :hold::interval, most => :most::integer, "
-            "lock_timeout => :lock_timeout::interval)"
+            "attempt => :attempt::integer, session_id => :session_id::text, hold => :hold::interval, "
+            "most => :most::integer, lock_timeout => :lock_timeout::interval)"
         ),
         {
             "counts_with": claim.counts_with,
             "id": claim.id,
             "attempt": claim.attempt,
+            "session_id": claim.session_id,
             "hold": shop.clocks.reservation_ttl,
             "most": most,
             "lock_timeout": shop.lock_timeout,
@@ -445,12 +450,27 @@ def raise_attention(*, kind: str, subject: str, detail: Mapping[str, Any]) -> St
     )
 
 
+def forget_origins() -> Statement[None]:
+    """Forget where the holds came from that are older than a day: they count no more."""
+    return Statement(
+        Sql(
+            "UPDATE counterfoil.redemption AS r SET origin = NULL FROM (SELECT o.counts_with, o.id "
+            "FROM counterfoil.redemption AS o WHERE o.origin IS NOT NULL "
+            "AND o.reserved_at <= (SELECT counterfoil.clock()) - interval '1 day' "
+            "LIMIT 100 FOR UPDATE SKIP LOCKED) AS old "
+            "WHERE r.counts_with = old.counts_with AND r.id = old.id RETURNING r.id"
+        ),
+        {},
+        lambda _: None,
+    )
+
+
 def record_event(*, event: StripeEvent) -> Statement[bool]:
     """Remember that an event was received. True if it was settled before."""
     return Statement(
         Sql(
-            "INSERT INTO counterfoil.stripe_event AS e (id, type, object_id, livemode) "
-            "VALUES (:id::text, :type::text, :object_id::text, :livemode::boolean) "
+            "INSERT INTO counterfoil.stripe_event AS e (id, type, object_id, livemode, received_at) "
+            "VALUES (:id::text, :type::text, :object_id::text, :livemode::boolean, counterfoil.clock()) "
             "ON CONFLICT (id) DO UPDATE SET type = e.type RETURNING settled_at IS NOT NULL AS settled"
         ),
         {"id": event.id, "type": event.type, "object_id": event.object_id, "livemode": event.livemode},

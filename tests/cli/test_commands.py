@@ -5,11 +5,15 @@ import io
 from collections.abc import Callable
 
 import pytest
+import stripe as stripe_sdk
 from tests.support.commands import SETTINGS, Said, command
 from tests.support.serving import Service
 
+from counterfoil import verbs
 from counterfoil.cli import COMMANDS
-from counterfoil.simulator import Running
+from counterfoil.hosts.psycopg import Psycopg
+from counterfoil.settlement import EVENTS
+from counterfoil.simulator import Fault, Running
 
 Run = Callable[..., Said]
 
@@ -18,6 +22,8 @@ GROUPS = {
     "code": ("add", "list", "show", "pause", "resume"),
     "cap": ("set",),
     "key": ("create", "list", "revoke"),
+    "attention": ("resolve",),
+    "webhook": ("create",),
     "simulator": ("advance",),
 }
 ALL = [(name,) for name in COMMANDS] + [(group, one) for group, several in GROUPS.items() for one in several]
@@ -206,6 +212,81 @@ class TestRelease:
         assert school("release", "x", **stripe).code == 2
         unset = school("release", paid["redemption"]["id"])
         assert (unset.code, "STRIPE_SECRET_KEY is not set" in unset.err) == (2, True)
+
+
+class TestReturning:
+    def test_what_cost_nothing_and_what_was_paid(
+        self, school: Run, service: Service, database: str, simulator: Running
+    ) -> None:
+        stripe = SETTINGS | {"STRIPE_API_BASE": simulator.base_url}
+        service.post("/v1/products", {"id": "hub", "name": "Hub", "amount": 2000, "currency": "gbp"}, status=201)
+        service.code("GIFT", cap=1, discount={"percent": 100})
+        held = service.open("a@school.test", "GIFT")
+        not_yet = school("return", held["redemption"]["id"], "--json", **stripe)
+        assert (not_yet.code, not_yet.data["status"]) == (1, "reserved")
+        assert "counterfoil release" in not_yet.err
+        simulator.pay(held["session_id"])
+        for _ in range(2):
+            done = school("return", held["redemption"]["id"], "--json", **stripe)
+            assert (done.code, done.data["status"]) == (0, "refunded")
+        paid = service.open("b@school.test")
+        simulator.pay(paid["session_id"])
+        sold = school("return", paid["redemption"]["id"], "--json", **stripe)
+        assert (sold.code, sold.data["status"]) == (1, "completed")
+        assert (
+            "it was paid for: refund it at Stripe; the code's refund policy says what becomes of its place" in sold.err
+        )
+        one_line(school("return", "00000000-0000-4000-8000-000000000000", **stripe), 1, "no redemption")
+        assert school("return", "x", **stripe).code == 2
+
+
+class TestAttention:
+    def test_nothing(self, run: Run) -> None:
+        said = run("attention")
+        assert (said.code, said.out) == (0, "nothing\n")
+        assert run("attention", "--json").data == []
+
+    def test_open_and_resolved(self, run: Run, host: Psycopg) -> None:
+        host.run(verbs.raise_attention(kind="dispute", subject="pi_1", detail={"checkout": "c", "disputes": {}}))
+        host.run(verbs.raise_attention(kind="new", subject="of a later version", detail={}))
+        said = run("attention")
+        assert said.code == 1
+        assert "disputes payment pi_1" in said.out
+        assert "new: of a later version." in said.out
+        listed = run("attention", "--json")
+        assert (listed.code, [one["kind"] for one in listed.data]) == (1, ["new", "dispute"])
+        assert [one["kind"] for one in run("attention", "--kind", "new", "--json").data] == ["new"]
+        for one in listed.data:
+            assert run("attention", "resolve", one["id"], "--json").data["resolved_at"]
+        assert run("attention").code == 0
+        every = run("attention", "--all", "--json")
+        assert (every.code, len(every.data)) == (0, 2)
+        assert "resolved" in run("attention", "--all").out
+        one_line(run("attention", "resolve", "999999"), 1, "no matter")
+        assert run("attention", "resolve", "x").code == 2
+
+
+class TestTheEndpointAtStripe:
+    def test_made_and_heard(self, run: Run, simulator: Running, service: Service) -> None:
+        """Without a secret, a database or a key of ours: it is what comes first."""
+        stripe = {"STRIPE_SECRET_KEY": "sk_test_tests", "STRIPE_API_BASE": simulator.base_url}
+        made = run("webhook", "create", COUNTERFOIL_PUBLIC_URL="https://shop.test/", **stripe)
+        assert made.code == 0
+        assert made.out.strip().startswith("whsec_")
+        assert len(made.out.split()) == 1
+        assert "sends to https://shop.test/webhooks/stripe" in made.err
+        again = run("webhook", "create", "--url", "https://shop.test/webhooks/stripe", "--json", **stripe)
+        assert again.data["enabled_events"] == list(EVENTS)
+        assert again.data["api_version"] == stripe_sdk.api_version
+        assert again.data["secret"].startswith("whsec_")
+        assert "already by we_" in again.err
+
+    def test_refused(self, run: Run, simulator: Running) -> None:
+        stripe = {"STRIPE_SECRET_KEY": "sk_test_tests", "STRIPE_API_BASE": simulator.base_url}
+        simulator.fail_next(Fault("refuse", "POST", "/v1/webhook_endpoints", status=500, times=2))
+        one_line(run("webhook", "create", **stripe), 1, "Stripe did not make it")
+        assert run("webhook", "create", "--url", "shop.test", **stripe).code == 2
+        one_line(run("webhook", "create"), 2, "STRIPE_SECRET_KEY is not set")
 
 
 class TestKeys:

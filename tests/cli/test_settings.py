@@ -43,6 +43,8 @@ class TestImpossible:
             ("COUNTERFOIL_LOG", "loud", ("loud",)),
             ("COUNTERFOIL_TRUSTED_PROXIES", "everywhere", ("everywhere",)),
             ("COUNTERFOIL_DATABASE_POOL", "0", ("0",)),
+            ("COUNTERFOIL_PAYMENT_METHODS", "card, Bacs Debit", ("=Bacs Debit", "bacs_debit")),
+            ("COUNTERFOIL_PAYMENT_METHODS", ",", ("at least 1",)),
             ("STRIPE_API_BASE", "http://api.elsewhere.test", ("http://api.elsewhere.test", "https")),
             ("STRIPE_API_BASE", "nonsense", ("nonsense",)),
             ("COUNTERFOIL_DATABASE_URL", "nonsense", ("postgresql://",)),

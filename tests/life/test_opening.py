@@ -184,7 +184,6 @@ def test_a_floor_that_was_missed_all_the_same_is_another_attempt(till: Till, clo
     ("fault", "answered"),
     [
         (Fault("refuse", method="POST", status=500), True),
-        (Fault("refuse", method="POST", status=429, code="rate_limit", type="invalid_request_error"), True),
         (Fault("error_after", method="POST"), True),
         (Fault("reset", method="POST"), False),
         (Fault("lost_before", method="POST"), False),

@@ -170,7 +170,12 @@ async def test_what_is_not_taken_is_tried_for_three_days_and_then_given_up(
     [(kind, subject, detail)] = connection.execute("SELECT kind, subject, detail FROM counterfoil.attention").fetchall()
     assert (kind, subject) == ("webhook-failing", str(endpoint.id))
     assert (detail["event"], detail["url"], detail["status"]) == (given_up.event, receiver.url, 503)
-    assert do.read(claim)
+
+    receiver.answer = lambda _: 200
+    event = host.run(outgoing.events(id=given_up.event))[0]
+    assert host.run(outgoing.resend(event=event, endpoint=None)) == 1
+    await sender.send_due()
+    assert receiver.sent[-1].said == ("redemption.reserved", str(claim.id))
 
 
 async def test_an_endpoint_that_cannot_be_reached_is_tried_again(

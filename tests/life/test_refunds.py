@@ -7,7 +7,7 @@ import pytest
 from tests.life.test_opening import Till, till
 from tests.support.places import code
 
-from counterfoil import catalogue, ending, errors, verbs
+from counterfoil import catalogue, ending, errors, outgoing, verbs
 from counterfoil.calls import RetrieveSession
 from counterfoil.model import Checkout, CheckoutStatus, RedemptionStatus
 from counterfoil.settlement import settle_session
@@ -207,3 +207,50 @@ def test_two_that_hear_of_it_at_once_give_one_place_back(seller: Seller) -> None
     assert till.host.run(went_back).outcome == "refunded"
     assert till.host.run(went_back).outcome == "already_settled"
     assert till.do.recount() == []
+
+
+def test_who_looked_before_the_refund_does_not_undo_it(seller: Seller) -> None:
+    """A process read the session, stood still, and goes on after the refund was settled: it looks again first."""
+    till = seller.till
+    sale = seller.sold("return")
+    late = settle_session(till.stripe.carry_out(RetrieveSession(str(sale.session_id))), till.shop)
+    step = next(late)
+    seller.refund(sale)
+    assert states(seller.heard(sale)) == ("refunded", "refunded")
+    before = [event.type for event in till.host.run(outgoing.events())]
+    finish(till, late, step)
+    assert states(till.read(sale)) == ("refunded", "refunded")
+    assert [event.type for event in till.host.run(outgoing.events())] == before, "it never stood otherwise"
+
+
+def test_who_looked_before_the_refund_failed_does_not_keep_it(seller: Seller) -> None:
+    till = seller.till
+    sale = seller.sold("return")
+    refund = seller.refund(sale)
+    late = settle_session(till.stripe.carry_out(RetrieveSession(str(sale.session_id))), till.shop)
+    step = next(late)
+    seller.fail(refund)
+    seller.heard(sale)
+    finish(till, late, step)
+    assert states(till.read(sale)) == ("paid", "completed")
+    assert till.do.recount() == []
+
+
+def finish(till: Till, procedure: Any, step: Any) -> None:
+    """Go on with a procedure to its end."""
+    try:
+        while True:
+            step = procedure.send(till.perform(step))
+    except StopIteration:
+        return
+
+
+def test_a_session_that_is_gone_when_it_is_looked_at_again(seller: Seller) -> None:
+    """Of a test account whose data was deleted: what was read before is what counts."""
+    till = seller.till
+    sale = seller.sold("return")
+    seller.refund(sale)
+    read = till.stripe.carry_out(RetrieveSession(str(sale.session_id)))
+    seller.simulator.call(seller.simulator.account.engine.sessions.clear)
+    assert till.run(settle_session(read, till.shop)).outcome == "refunded"
+    assert states(till.read(sale)) == ("refunded", "refunded")

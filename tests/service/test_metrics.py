@@ -57,7 +57,7 @@ def ahead(server: embedded.Server, database: str, simulator: Running) -> Iterato
 def test_the_skew_to_stripe(ahead: Service, caplog: pytest.LogCaptureFixture) -> None:
     """Measured on every session that is made; beyond the allowed skew there is a warning."""
     ahead.code()
-    with caplog.at_level("WARNING", "counterfoil.service.metrics"):
+    with caplog.at_level("WARNING", "counterfoil.service.skew"):
         ahead.open("a@school.test", None)
     assert 58 <= value(ahead, "counterfoil_stripe_clock_skew_seconds") <= 61
     assert any("more than is allowed" in record.getMessage() for record in caplog.records)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -78,8 +78,9 @@ class Verbs:
         return outcome
 
     def renew(self, claim: Redemption, most: int = 5) -> str:
-        """Renew a hold; the outcome."""
-        return self.host.run(verbs.renew(claim=claim, most=most, shop=self.shop))
+        """Renew a hold as it was seen, but for its session, which is the one it has by now; the outcome."""
+        seen = replace(self.read(claim), attempt=claim.attempt)
+        return self.host.run(verbs.renew(claim=seen, most=most, shop=self.shop))
 
     def read(self, claim: Redemption) -> Redemption:
         """A redemption as it is now."""

@@ -103,6 +103,10 @@ def serving(database_url: str, simulator: Running, **settings: str) -> Iterator[
         "STRIPE_SECRET_KEY": "sk_test_tests",
         "STRIPE_WEBHOOK_SECRET": simulator.secret,
         "STRIPE_API_BASE": simulator.base_url,
+        # Tests that keep events back must not be helped unasked.
+        "COUNTERFOIL_RECONCILE_INTERVAL": "0",
+        # The simulator sets no limit unless it is told to.
+        "COUNTERFOIL_STRIPE_RATE": "1000",
         # Services of several tests share a database: one of them sends its events only where a test is about that.
         "COUNTERFOIL_WEBHOOK_INTERVAL": "0",
         **settings,

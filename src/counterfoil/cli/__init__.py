@@ -20,6 +20,11 @@ COMMANDS = {
     "cap": ("cap", "Caps of single periods."),
     "usage": ("usage", "How full codes are."),
     "release": ("release", "Give a held place back by hand."),
+    "return": ("return_", "Give back a completed place for which nothing was paid."),
+    "attention": ("attention", "What a person must look at."),
+    "webhook": ("webhook", "The endpoint at Stripe that sends events here."),
+    "reconcile": ("reconcile", "Compare our rows with Stripe's sessions; settle what differs."),
+    "replay": ("replay", "Settle the events that were never settled."),
     "key": ("key", "API keys."),
     "simulator": ("simulator", "The Stripe Checkout simulator alone."),
 }

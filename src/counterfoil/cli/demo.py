@@ -134,6 +134,7 @@ def _this_program() -> str:
 def _what_to_try(shop: str, simulator: str, admin_key: str) -> Panel:
     return Panel.fit(
         f"""[bold]The shop[/]           {shop}/
+[bold]The seller's pages[/] {shop}/admin (the key below opens them)
 [bold]The API[/]            {shop}/docs
 [bold]The simulator[/]      {simulator}/_simulator/
 [bold]A key for the API[/]  {admin_key}

@@ -55,7 +55,7 @@ def command(host: str, port: int, workers: int, use_embedded: bool, socket_fd: i
         if workers == 1:
             run(settings, listening)
         else:
-            _supervise(workers, listening, url)
+            _supervise(workers, listening, url, settings.stripe_rate)
 
 
 def check_database(settings: Settings) -> None:
@@ -110,10 +110,12 @@ def _worker(settings: Settings, listening: socket.socket) -> None:
     run(settings, listening)
 
 
-def _supervise(workers: int, listening: socket.socket, url: str) -> None:
+def _supervise(workers: int, listening: socket.socket, url: str, stripe_rate: float) -> None:
     """Keep so many workers running on one socket; they end with us."""
     ending = threading.Event()
-    environment = os.environ | {"COUNTERFOIL_DATABASE_URL": url}
+    # Stripe counts what we all do together: each worker gets its part.
+    share = {"COUNTERFOIL_STRIPE_RATE": str(stripe_rate / workers)}
+    environment = os.environ | {"COUNTERFOIL_DATABASE_URL": url} | share
     arguments = [sys.executable, "-m", "counterfoil", "serve", "--socket-fd", str(listening.fileno())]
 
     def begin() -> subprocess.Popen[bytes]:

@@ -19,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 from counterfoil import errors
 from counterfoil.service import openapi, problems
 from counterfoil.service.api import (
+    attention,
     checkouts,
     codes,
     entitlements,
@@ -31,6 +32,8 @@ from counterfoil.service.api import (
     webhook_endpoints,
 )
 from counterfoil.service.edge import Door, SafeHeaders, database_down
+from counterfoil.service.interval import reconciling
+from counterfoil.service.pages import admin
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import HERE, page, wants_page
 from counterfoil.service.pages.storefront import storefront
@@ -49,7 +52,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with running(settings) as state, sending(state):
+        async with running(settings) as state, reconciling(state), sending(state):
             app.state.counterfoil = state
             yield
 
@@ -69,6 +72,7 @@ def create_app(settings: Settings) -> FastAPI:
         checkouts.api,
         redemptions.api,
         entitlements.api,
+        attention.api,
         events.api,
         webhook_endpoints.api,
     ):
@@ -76,6 +80,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(webhook.webhook)
     app.include_router(health.health)
     app.include_router(reference)
+    app.include_router(admin.entrance)
+    app.include_router(admin.admin)
     if settings.storefront == "on":
         app.include_router(storefront)
     openapi.install(app)
@@ -97,7 +103,9 @@ async def _problem(request: Request, error: Any) -> Response:
     problem: Problem = error
     if wants_page(request):
         kind = problems.KINDS[problem.code]
-        return page(request, "trouble.html", problem.status or kind.status, title=kind.title, advice=problem.detail)
+        told = page(request, "trouble.html", problem.status or kind.status, title=kind.title, advice=problem.detail)
+        told.headers.update(problem.headers)
+        return told
     return problem.response(_public_url(request))
 
 

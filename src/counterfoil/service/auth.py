@@ -108,6 +108,19 @@ def find_key(secret: str) -> Statement[Caller | None]:
     )
 
 
+def may_manage(*, key_id: int, until: datetime) -> Statement[bool]:
+    """Whether a key reaches `manage` still, and *until* lies ahead by the database's clock. Id 0 is the admin key."""
+    return Statement(
+        Sql(
+            "SELECT counterfoil.clock() < :until::timestamptz AND (:key_id::bigint = 0 OR EXISTS ("
+            "SELECT FROM counterfoil.api_key AS k "
+            "WHERE k.id = :key_id::bigint AND k.scope = 'manage' AND k.revoked_at IS NULL)) AS good"
+        ),
+        {"key_id": key_id, "until": until},
+        lambda rows: bool(rows[0]["good"]),
+    )
+
+
 def bearer(header: str | None) -> str | None:
     """The secret in an Authorization header, or None if there is none."""
     scheme, _, secret = (header or "").partition(" ")

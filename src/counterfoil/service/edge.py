@@ -109,13 +109,14 @@ def database_down() -> Problem:
     return problems.of(errors.Busy("The database cannot be reached. Try again in a moment.", retry_after=2))
 
 
+async def caller_of(secret: str, state: State) -> auth.Caller | None:
+    """Whose key this is, unless it was revoked."""
+    return auth.Caller(0, "all") if auth.is_admin(secret, state.settings) else await state.run(auth.find_key(secret))
+
+
 async def _caller(headers: Headers, state: State) -> auth.Caller:
     secret = auth.bearer(headers.get("authorization"))
-    caller = None
-    if secret is not None:
-        caller = (
-            auth.Caller(0, "all") if auth.is_admin(secret, state.settings) else await state.run(auth.find_key(secret))
-        )
+    caller = await caller_of(secret, state) if secret is not None else None
     if caller is None:
         raise Problem(
             "unauthorized",

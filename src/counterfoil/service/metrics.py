@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from datetime import timedelta
 from typing import Any
@@ -10,18 +9,15 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from counterfoil.calls import StripeCall
-from counterfoil.clocks import Clocks
+from counterfoil.pace import Pace
 from counterfoil.stripe.drivers import AsyncStripe
-
-log = logging.getLogger(__name__)
 
 
 class Metrics:
     """A registry of its own, so that two services in one process count apart."""
 
-    def __init__(self, clocks: Clocks) -> None:
+    def __init__(self, pace: Pace) -> None:
         self.registry = CollectorRegistry()
-        self._allowed_skew = clocks.allowed_skew
         self.checkouts = Counter(
             "counterfoil_checkouts",
             "Answers to a request for a checkout, by outcome.",
@@ -30,6 +26,12 @@ class Metrics:
         )
         self.settled = Counter(
             "counterfoil_settled", "What sessions did to our rows, by outcome.", ["outcome"], registry=self.registry
+        )
+        self.drift = Counter(
+            "counterfoil_drift",
+            "Rows that were not what Stripe says, found at intervals, by whether it was settled.",
+            ["done"],
+            registry=self.registry,
         )
         self.deliveries = Counter(
             "counterfoil_deliveries", "Attempts to deliver our events, by result.", ["result"], registry=self.registry
@@ -46,6 +48,17 @@ class Metrics:
             registry=self.registry,
         )
 
+        Gauge(
+            "counterfoil_stripe_line",
+            "Buyers who hold a place, or buy without one, and stand in line for their payment page.",
+            registry=self.registry,
+        ).set_function(lambda: pace.waiting)
+        Gauge(
+            "counterfoil_stripe_rate",
+            "Sessions a second that are created at the most, as learned from Stripe's 429s.",
+            registry=self.registry,
+        ).set_function(lambda: pace.rate)
+
     def watching(self, stripe: AsyncStripe) -> Watched:
         """The same driver, with its calls counted."""
         return Watched(stripe, self)
@@ -56,14 +69,8 @@ class Metrics:
 
     def saw_skew(self, skew: timedelta | None) -> None:
         """Stripe's clock less the database's, as measured on a session that was just made."""
-        if skew is None:
-            return
-        self.stripe_skew.set(skew.total_seconds())
-        if abs(skew) > self._allowed_skew:
-            log.warning(
-                "Stripe's clock and the database's differ by %.0f s, more than is allowed: check the database's clock",
-                skew.total_seconds(),
-            )
+        if skew is not None:
+            self.stripe_skew.set(skew.total_seconds())
 
 
 class Watched:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from email.utils import format_datetime
 from typing import Any
 
 from starlette.responses import JSONResponse
@@ -106,7 +107,12 @@ KINDS: dict[str, Kind] = {
     "method-not-allowed": Kind(405, "Method not allowed", "See the Allow header."),
     "too-large": Kind(413, "The body is too large", "Send a smaller body."),
     "unsupported-media-type": Kind(415, "The body is not JSON", "Send Content-Type: application/json."),
-    "rate-limited": Kind(429, "Too many attempts", "Wait as long as Retry-After says."),
+    "rate-limited": Kind(
+        429,
+        "Too many attempts",
+        "On public pages: too many wrong codes, or too many places held from one address and not paid for. Wait as "
+        "long as Retry-After says.",
+    ),
     "internal": Kind(500, "Something went wrong here", "It was logged. Nothing was charged because of it; try again."),
 }
 
@@ -144,6 +150,8 @@ def of(refusal: errors.Refusal) -> Problem:
         headers["Retry-After"] = str(refusal.retry_after)
     elif isinstance(refusal, errors.StripeUnavailable):
         status = 502 if refusal.answered else 503
+    elif isinstance(refusal, errors.TooManyHolds):
+        headers["Retry-After"] = format_datetime(refusal.until.astimezone(UTC), usegmt=True) if refusal.until else "60"
     return Problem(refusal.code, refusal.detail, status, refusal.fields, headers)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import BaseModel, Field, PlainSerializer
 
 from counterfoil import model, reading
+from counterfoil.attention import Matter
 from counterfoil.outgoing import Delivery, Endpoint, Event
 from counterfoil.pricing import AmountOff, Discount, PercentOff
 
@@ -201,7 +202,7 @@ class RedemptionOut(BaseModel):
 
 
 class ReleasedOut(RedemptionOut):
-    """A redemption that was to be released, and whether that changed nothing because it was settled before."""
+    """A redemption that was to be released or returned, and whether that changed nothing: its status says why."""
 
     already_settled: bool
 
@@ -286,6 +287,33 @@ class EntitlementOut(BaseModel):
             buyer=entitlement.buyer,
             granted_at=entitlement.granted_at,
             revoked_at=entitlement.revoked_at,
+        )
+
+
+class MatterOut(BaseModel):
+    """What a person must look at. *sentence* says what happened, *mend* what to do; *detail* depends on the kind."""
+
+    id: str
+    kind: str
+    subject: str
+    sentence: str
+    mend: str
+    detail: dict[str, Any]
+    raised_at: Moment
+    resolved_at: Moment | None
+
+    @classmethod
+    def of(cls, matter: Matter) -> MatterOut:
+        """A matter as it is shown."""
+        return cls(
+            id=str(matter.id),
+            kind=matter.kind,
+            subject=matter.subject,
+            sentence=matter.sentence,
+            mend=matter.mend,
+            detail=dict(matter.detail),
+            raised_at=matter.raised_at,
+            resolved_at=matter.resolved_at,
         )
 
 

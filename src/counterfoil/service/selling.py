@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from datetime import timedelta
+
 from counterfoil import checkout, errors, verbs
 from counterfoil.checkout import Opened
-from counterfoil.model import Order
+from counterfoil.model import Checkout, CheckoutStatus, Order
 from counterfoil.pricing import Price
 from counterfoil.procedure import Procedure
 from counterfoil.service.state import State
+
+log = logging.getLogger(__name__)
+
+#: Seconds that a browser shows nothing new.
+_A_MOMENT = 1.0
 
 
 async def open_checkout(state: State, order: Order) -> Opened:
@@ -18,13 +27,33 @@ async def open_checkout(state: State, order: Order) -> Opened:
         Refusal: Why not.
     """
     try:
-        opened = await state.drive(checkout.open_checkout(order, state.shop))
+        opened = await state.drive(checkout.open_checkout(order, state.shop, pace=state.pace))
     except errors.Refusal as refusal:
         state.metrics.checkouts.labels(refusal.code).inc()
         raise
     state.metrics.checkouts.labels("resumed" if opened.resumed else "opened").inc()
     state.metrics.saw_skew(opened.skew)
+    await _tell_skew(state, opened.skew)
     return opened
+
+
+async def open_or_line_up(state: State, order: Order) -> Checkout:
+    """
+    Like `open_checkout`, for a person who wants to see something meanwhile.
+
+    After a moment it answers the checkout as it stands in line, without a session; that goes on by itself, and whoever
+    reads the checkout again sees how it went.
+
+    Raises:
+        Refusal: Why not.
+    """
+    await state.run(verbs.forget_origins())
+    opening = state.go_on(open_checkout(state, order))
+    while not (await asyncio.wait({opening}, timeout=_A_MOMENT))[0]:
+        for sale in await state.run(verbs.checkouts(browser=order.browser, status=CheckoutStatus.OPEN, most=1)):
+            if sale.product == order.product and sale.session_id is None:
+                return sale
+    return opening.result().checkout
 
 
 async def quote(state: State, order: Order) -> tuple[Price, str | None, errors.Refusal | None]:
@@ -35,6 +64,17 @@ async def quote(state: State, order: Order) -> tuple[Price, str | None, errors.R
         Refusal: There is no price to give: no such product or code, or they do not go together.
     """
     return await state.drive(_quote(order))
+
+
+async def _tell_skew(state: State, skew: timedelta | None) -> None:
+    told = state.skew.news(skew)
+    if told is None:
+        return
+    try:
+        await state.run(told)
+    except Exception:
+        # The buyer has their page: that it could not be written down is no reason to refuse it.
+        log.exception("the clock skew could not be put before the seller")
 
 
 def _quote(order: Order) -> Procedure[tuple[Price, str | None, errors.Refusal | None]]:

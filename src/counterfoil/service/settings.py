@@ -6,6 +6,7 @@ An impossible setting ends the program at start, with the variable's name, its v
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -19,7 +20,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from counterfoil.clocks import Clocks, ClocksOutOfOrder, parse_duration
-from counterfoil.model import Shop
+from counterfoil.model import HOLDS_PER_ADDRESS, Shop
+from counterfoil.pace import LONGEST_WAIT, STRIPE_RATE, Pace
 
 STRIPE_API = "https://api.stripe.com"
 
@@ -70,10 +72,13 @@ class Settings(BaseSettings):
     stripe_floor: Duration = Field(timedelta(minutes=30), alias="COUNTERFOIL_STRIPE_FLOOR")
     stripe_timeout: Duration = Field(timedelta(seconds=10), alias="COUNTERFOIL_STRIPE_TIMEOUT")
     stripe_attempts: int = Field(2, alias="COUNTERFOIL_STRIPE_ATTEMPTS")
+    stripe_rate: float = Field(STRIPE_RATE, alias="COUNTERFOIL_STRIPE_RATE", gt=0, le=10_000, allow_inf_nan=False)
+    longest_wait: Duration = Field(LONGEST_WAIT, alias="COUNTERFOIL_LONGEST_WAIT")
+    holds_per_address: int = Field(HOLDS_PER_ADDRESS, alias="COUNTERFOIL_HOLDS_PER_ADDRESS", ge=0, le=1_000_000)
     allowed_skew: Duration = Field(timedelta(seconds=30), alias="COUNTERFOIL_ALLOWED_SKEW")
     lock_timeout: Duration = Field(timedelta(seconds=3), alias="COUNTERFOIL_LOCK_TIMEOUT")
     reconcile_interval: Duration = Field(timedelta(hours=1), alias="COUNTERFOIL_RECONCILE_INTERVAL")
-    payment_methods: Several = Field(("card",), alias="COUNTERFOIL_PAYMENT_METHODS")
+    payment_methods: Several = Field(("card",), alias="COUNTERFOIL_PAYMENT_METHODS", min_length=1)
     storefront: Literal["on", "off"] = Field("on", alias="COUNTERFOIL_STOREFRONT")
     trusted_proxies: Several = Field((), alias="COUNTERFOIL_TRUSTED_PROXIES")
     log: Literal["text", "json"] = Field("text", alias="COUNTERFOIL_LOG")
@@ -109,7 +114,16 @@ class Settings(BaseSettings):
     @property
     def shop(self) -> Shop:
         """What is the same for every checkout."""
-        return Shop(clocks=self.clocks, livemode=self.livemode, payment_methods=self.payment_methods)
+        return Shop(
+            clocks=self.clocks,
+            livemode=self.livemode,
+            payment_methods=self.payment_methods,
+            holds_per_address=self.holds_per_address,
+        )
+
+    def new_pace(self) -> Pace:
+        """A line for the calls that create sessions: one for each process."""
+        return Pace(self.stripe_rate, self.longest_wait)
 
     @model_validator(mode="after")
     def _must_be_possible(self) -> Settings:
@@ -125,6 +139,11 @@ class Settings(BaseSettings):
             raise ValueError(
                 f"STRIPE_API_BASE={self.stripe_api_base}: a live key goes to Stripe alone; use a test key, or remove it"
             )
+        for method in self.payment_methods:
+            if not re.fullmatch(r"[a-z][a-z0-9_]*", method):
+                raise ValueError(
+                    f"COUNTERFOIL_PAYMENT_METHODS={method}: not a method as Stripe names it, such as card or bacs_debit"
+                )
         for proxy in self.trusted_proxies:
             try:
                 ip_network(proxy, strict=False)

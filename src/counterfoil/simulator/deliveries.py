@@ -16,6 +16,7 @@ import random
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Literal
 
 import httpx
@@ -109,10 +110,14 @@ class Deliveries:
         self._waiting: list[Delivery] = []
         self._busy: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(16)
-        self._client = httpx.AsyncClient(timeout=PATIENCE, trust_env=False, follow_redirects=False)
         self._by_id: dict[str, Delivery] = {}
         engine.on_event = self._happened
         engine.agenda.doers["deliver"] = lambda delivery: self._send(self._by_id[delivery])
+
+    @cached_property
+    def _client(self) -> httpx.AsyncClient:
+        # Made when it is needed: it reads all certificates, which takes longer than most accounts live in a test.
+        return httpx.AsyncClient(timeout=PATIENCE, trust_env=False, follow_redirects=False)
 
     def add_endpoint(self, endpoint: Endpoint) -> Endpoint:
         """Send events there from now on."""
@@ -177,7 +182,8 @@ class Deliveries:
         """Stop sending."""
         for task in list(self._busy):
             task.cancel()
-        await self._client.aclose()
+        if "_client" in self.__dict__:
+            await self._client.aclose()
 
     def _happened(self, event: Document) -> None:
         for endpoint in self.endpoints.values():

@@ -15,6 +15,7 @@ from counterfoil.calls import (
     ExpireRefused,
     ExpireSession,
     KeyReused,
+    RateLimited,
     SessionUnknown,
     StillCreating,
     StripeCall,
@@ -90,6 +91,8 @@ def failure(call: StripeCall, error: stripe.StripeError) -> Exception:
     if isinstance(call, CreateSession):
         if status == 409 and code == "idempotency_key_in_use":
             return StillCreating(error.user_message, error.request_id)
+        if status == 429:
+            return RateLimited(error.user_message, error.request_id)
         if isinstance(error, stripe.IdempotencyError):
             return KeyReused(error.user_message, error.request_id)
         if status == 400 and error.error and error.error.param == "expires_at":

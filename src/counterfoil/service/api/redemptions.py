@@ -131,6 +131,20 @@ async def released(request: Request, id: str) -> Response:
     return answer(request, Resource("redemption", str(after.id), shown_now))
 
 
+@api.call("POST", "/redemptions/{id}/return", "manage", response_model=ReleasedOut)
+async def returned(request: Request, id: str) -> Response:
+    """
+    Give a completed place back for which nothing was paid, and revoke what it unlocked.
+
+    One that was paid for stays `completed`: refund it at Stripe, and the code's refund policy decides about its place.
+    """
+    state = state_of(request)
+    before = await found(state, in_path(id))
+    outcome, after = await state.run(verbs.return_place(claim=before, shop=state.shop))
+    shown_now = ReleasedOut(**RedemptionOut.of(after).model_dump(), already_settled=outcome != "returned")
+    return answer(request, Resource("redemption", str(after.id), shown_now))
+
+
 def _line(cells: Sequence[object]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer).writerow(

@@ -12,11 +12,11 @@ from counterfoil.buyers import check_buyer
 from counterfoil.codes import check_code
 from counterfoil.model import Checkout, CheckoutStatus, Code, Order, Product
 from counterfoil.pricing import Price
-from counterfoil.service.pages import browser
+from counterfoil.service.pages import browser, origin
 from counterfoil.service.pages.content import content_of
 from counterfoil.service.pages.rendering import page
 from counterfoil.service.pages.words import Said, said
-from counterfoil.service.selling import open_checkout, quote
+from counterfoil.service.selling import open_or_line_up, quote
 from counterfoil.service.state import State, state_of
 
 storefront = APIRouter(include_in_schema=False)
@@ -75,11 +75,12 @@ async def buy(request: Request, id: str) -> Response:
         product=found.id,
         code=code,
         browser=digest,
+        origin=origin.of(request, state),
         success_url=f"{base}/purchases/{{CHECKOUT_SESSION_ID}}",
         cancel_url=f"{base}/products/{found.id}/back",
     )
     try:
-        opened = await open_checkout(state, order)
+        sale = await open_or_line_up(state, order)
     except errors.Refusal as refusal:
         known = await _code(state, code) if code else None
         told = said(refusal, known)
@@ -88,7 +89,7 @@ async def buy(request: Request, id: str) -> Response:
             request, "product.html", told.status, product=found, price=shown, said=told, code=typed, known=known,
             buyer=buyer, wrong=None,
         )  # fmt: skip
-    return browser.remember(RedirectResponse(f"/checkouts/{opened.checkout.id}", 303), token, state)
+    return browser.remember(RedirectResponse(f"/checkouts/{sale.id}", 303), token, state)
 
 
 @storefront.get("/checkouts/{id}")
@@ -178,18 +179,21 @@ async def _offer(
 
 async def _shown(request: Request, state: State, sale: Checkout, told: Said | None = None) -> Response:
     code = await _code(state, sale.redemption.code) if sale.redemption else None
+    claim = sale.redemption
     over = (
         sale.status is CheckoutStatus.OPEN
-        and sale.redemption is not None
-        and sale.session_expires_at is not None
-        and sale.session_expires_at <= sale.redemption.read_at
+        and claim is not None
+        and (sale.session_expires_at or claim.expires_at) <= claim.read_at
     )
+    in_line = sale.status is CheckoutStatus.OPEN and sale.session_id is None and not over
     unlocks = (await state.run(catalogue.products(id=sale.product, most=1)))[0].unlocks if sale.product else ()
     return page(
         request,
         "checkout.html",
         sale=sale,
-        now="expired" if over else str(sale.status),
+        now="expired" if over else "in line" if in_line else str(sale.status),
+        # That of who comes last: nobody before waits longer.
+        wait=max(1, round(state.pace.wait)),
         code=code,
         zone=code.time_zone if code else "UTC",
         said=told,

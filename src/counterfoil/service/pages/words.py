@@ -37,6 +37,14 @@ def said(refusal: errors.Refusal, code: Code | None) -> Said:
                 "A place is being held for this address in another browser.",
                 f"Go on where you began, or wait until {clock_time(until, zone)}.",
             )
+        case errors.TooManyHolds():
+            when = f"after {clock_time(refusal.until, zone)}" if refusal.until else "once one of them is paid for"
+            return Said(
+                "Too many places were held from your network and not paid for.",
+                f"Try again {when}, or from another network.",
+                429,
+                retry=True,
+            )
         case errors.CodeNotOpen():
             return Said(f"This code opens on {refusal.fields['starts_on']:%-d %B %Y}.", "")
         case errors.CodeEnded():

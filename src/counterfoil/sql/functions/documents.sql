@@ -4,7 +4,7 @@ CREATE FUNCTION counterfoil.redemption_document(of counterfoil.redemption) RETUR
 LANGUAGE sql VOLATILE
 AS $$
     SELECT CASE WHEN of.id IS NOT NULL THEN
-        to_jsonb(of) || jsonb_build_object('code', c.code, 'read_at', counterfoil.clock())
+        (to_jsonb(of) - 'origin') || jsonb_build_object('code', c.code, 'read_at', counterfoil.clock())
     END
     FROM (SELECT 1) AS always
     LEFT JOIN counterfoil.code AS c ON c.id = of.code_id

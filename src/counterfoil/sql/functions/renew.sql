@@ -1,7 +1,8 @@
 -- Renew a hold in its own place for one more attempt: a new expiry, and no session yet. Always one row; outcome:
 --   renewed    `claim` is the row as it is now
 --   worn_out   it was renewed as often as a place may be: it ends when its time is over
---   moved_on   the row is no longer what the caller saw (`claim`): settled, released, or renewed by somebody else
+--   moved_on   the row is no longer what the caller saw (`claim`): settled, released, or renewed by somebody else, or it
+--              has another session than `session_id`, which the caller did not see and would not end
 --
 -- The session of the attempt before goes among the former ones *before* it is ended at Stripe: so the event of its end
 -- gives nothing back, and if it turns out paid it still finds its row. The next session is made only when it has ended:
@@ -10,6 +11,7 @@ CREATE FUNCTION counterfoil.renew(
     counts_with bigint,
     id uuid,
     attempt integer,
+    session_id text,
     hold interval,
     most integer,
     lock_timeout interval
@@ -33,7 +35,7 @@ BEGIN
     WHERE r.counts_with = renew.counts_with AND r.id = renew.id FOR UPDATE;
 
     -- guard: renewed-as-it-was-seen
-    IF claim.status <> 'reserved' OR claim.attempt <> renew.attempt THEN
+    IF (claim.status, claim.attempt, claim.session_id) IS DISTINCT FROM ('reserved', renew.attempt, renew.session_id) THEN
         outcome := 'moved_on';
     ELSIF claim.attempt > most OR (claim.expires_at <= moment AND gate.used > gate.cap) THEN
         -- A lapsed hold does not come back to life over a cap that was lowered meanwhile.

@@ -6,6 +6,7 @@
 --   held_by_others   no place is free now; some may come back, the first at `next_release_at`
 --   ask              the only places left belong to lapsed holds whose session's end was never heard, or to delayed
 --                    payments past their deadline: `asks`
+--   hoarding         one address left too many holds unpaid, `held` of them: see hoarding.sql
 --   changed          the code is no longer at the version that the price was worked out from
 --   unknown, paused, not_open, ended, not_for_product
 --
@@ -21,7 +22,9 @@ CREATE FUNCTION counterfoil.reserve(
     buyer_key text,
     hold interval,
     lock_timeout interval,
-    instead_of uuid
+    instead_of uuid,
+    origin text DEFAULT NULL,
+    holds_per_origin integer DEFAULT NULL
 )
 RETURNS TABLE (
     outcome text,
@@ -42,6 +45,7 @@ DECLARE
     seen record;
     own record;
     full_now record;
+    hoard record;
     gate counterfoil.allocation;
     admitted boolean := false;
     used_before bigint;
@@ -69,6 +73,18 @@ BEGIN
         RETURN NEXT; RETURN;
     END IF;
 
+    IF reserve.origin IS NOT NULL AND instead_of IS NULL THEN
+        SELECT * INTO hoard FROM counterfoil.hoarding(
+            seen.counts_with, seen.period, reserve.origin, holds_per_origin, 0, moment
+        );
+        IF FOUND THEN
+            outcome := 'hoarding';
+            held := hoard.unpaid;
+            next_release_at := hoard.until;
+            RETURN NEXT; RETURN;
+        END IF;
+    END IF;
+
     PERFORM counterfoil.wait_at_most(lock_timeout);
 
     IF instead_of IS NOT NULL THEN
@@ -81,6 +97,10 @@ BEGIN
         FROM counterfoil.redemption AS r
         WHERE r.counts_with = seen.counts_with AND r.id = instead_of AND r.period = seen.period
             AND r.buyer_key = reserve.buyer_key AND r.status = 'reserved'
+            -- Its session was detached and ended. If it has one again, another request of this buyer made it just now,
+            -- and its page may be paid: the caller looks again.
+            -- guard: a-place-moves-without-a-session
+            AND r.session_id IS NULL
         FOR UPDATE;
         IF FOUND THEN
             PERFORM counterfoil.end_redemption(seen.counts_with, ARRAY[instead_of], 'superseded', moment);
@@ -168,13 +188,28 @@ BEGIN
         RETURN NEXT; RETURN;
     END IF;
 
+    -- The same of its address: many may have asked at once.
+    -- guard: an-address-is-counted-under-the-lock
+    IF reserve.origin IS NOT NULL AND instead_of IS NULL THEN
+        SELECT * INTO hoard FROM counterfoil.hoarding(
+            seen.counts_with, seen.period, reserve.origin, holds_per_origin, 1, moment
+        );
+        IF FOUND THEN
+            PERFORM counterfoil.occupy(seen.counts_with, seen.period, -1);
+            outcome := 'hoarding';
+            held := hoard.unpaid;
+            next_release_at := hoard.until;
+            RETURN NEXT; RETURN;
+        END IF;
+    END IF;
+
     -- guard: stamped-after-the-lock
     moment := counterfoil.clock();
     INSERT INTO counterfoil.redemption AS r (
-        id, code_id, counts_with, period, status, buyer, buyer_key, reserved_at, expires_at, attempt
+        id, code_id, counts_with, period, status, buyer, buyer_key, reserved_at, expires_at, attempt, origin
     ) VALUES (
         reserve.id, seen.code_id, seen.counts_with, seen.period, 'reserved', reserve.buyer, reserve.buyer_key,
-        moment, moment + hold, attempt
+        moment, moment + hold, attempt, reserve.origin
     )
     RETURNING r.* INTO claim;
     PERFORM counterfoil.announce_redemption(claim);

@@ -6,7 +6,7 @@
 --   foreign       nothing of ours
 --
 -- `verdict` is what the session means: paid, pending (complete and unpaid), expired, payment_failed, open.
--- The ids are those in the session's metadata; where they are missing, the session's own id finds the row.
+-- The ids are those in the session's metadata: `rows_of_session.sql` finds the rows by them.
 CREATE FUNCTION counterfoil.settle(
     session_id text,
     verdict text,
@@ -27,44 +27,22 @@ RETURNS TABLE (outcome text, claim counterfoil.redemption, sale counterfoil.chec
 LANGUAGE plpgsql
 AS $$
 DECLARE
+    ours record;
     done record;
-    known boolean;
 BEGIN
     PERFORM counterfoil.must_be_read_committed();
     PERFORM counterfoil.wait_at_most(lock_timeout);
 
-    SELECT c.* INTO sale FROM counterfoil.checkout AS c
-    WHERE c.counts_with = settle.counts_with AND c.id = settle.checkout;
-    IF NOT FOUND THEN
-        SELECT c.* INTO sale FROM counterfoil.checkout AS c WHERE c.session_id = settle.session_id;
-    END IF;
-    SELECT r.* INTO claim FROM counterfoil.redemption AS r
-    WHERE r.counts_with = coalesce(sale.counts_with, settle.counts_with)
-        AND r.id = coalesce(sale.redemption_id, settle.redemption);
-    IF NOT FOUND THEN
-        SELECT r.* INTO claim FROM counterfoil.redemption AS r
-        WHERE r.session_id = settle.session_id
-            OR (r.former_sessions @> ARRAY[settle.session_id] AND r.former_sessions <> '{}');
-        IF FOUND AND sale.id IS NULL THEN
-            SELECT c.* INTO sale FROM counterfoil.checkout AS c
-            WHERE c.counts_with = claim.counts_with AND c.redemption_id = claim.id;
-        END IF;
-    END IF;
-
-    -- A row is moved only through a session that it has or had, or that its own attempt made and a crash kept from
-    -- being attached. A copy of a session (`recovered_from`) is none of these, whatever its metadata says.
-    known := recovered_from IS NULL AND CASE
-        WHEN claim.id IS NOT NULL THEN
-            settle.session_id = claim.session_id
-            OR settle.session_id = ANY (claim.former_sessions)
-            OR (claim.session_id IS NULL AND claim.attempt = settle.attempt)
-        WHEN sale.id IS NOT NULL THEN coalesce(sale.session_id, settle.session_id) = settle.session_id
-    END;
+    SELECT * INTO ours FROM counterfoil.rows_of_session(
+        settle.session_id, settle.counts_with, settle.redemption, settle.checkout, settle.attempt, settle.recovered_from
+    );
+    claim := ours.claim;
+    sale := ours.sale;
 
     IF claim.id IS NULL AND sale.id IS NULL AND coalesce(settle.checkout, settle.redemption) IS NULL THEN
         outcome := 'foreign';
     -- guard: an-unknown-session-completes-nothing
-    ELSIF known IS NOT TRUE THEN
+    ELSIF NOT ours.known THEN
         outcome := CASE WHEN verdict IN ('paid', 'pending') THEN 'attention' ELSE 'superseded' END;
         IF outcome = 'attention' THEN
             PERFORM counterfoil.raise_attention('unmatched-session', settle.session_id, jsonb_build_object(
@@ -82,7 +60,7 @@ BEGIN
             );
             outcome := done.outcome;
             claim := done.claim;
-            IF outcome NOT LIKE 'completed%' OR stray_session = settle.session_id THEN
+            IF outcome NOT IN ('completed', 'completed_late', 'pending') OR stray_session = settle.session_id THEN
                 stray_session := NULL;
             END IF;
         END IF;

@@ -56,7 +56,8 @@ BEGIN
                 WHEN verdict = 'expired' AND c.ending IS NOT NULL THEN 'cancelled'
                 WHEN verdict = 'expired' THEN 'expired'
                 ELSE 'failed'
-            END
+            END,
+            session_id = CASE verdict WHEN 'pending' THEN settle_checkout.session_id ELSE c.session_id END
         WHERE c.counts_with = of.counts_with AND c.id = of.id
             -- guard: an-ended-checkout-stays-ended
             AND (c.status = 'open' OR (c.status = 'pending' AND verdict <> 'pending'))

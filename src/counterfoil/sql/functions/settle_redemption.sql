@@ -12,6 +12,8 @@ CREATE FUNCTION counterfoil.settle_redemption(
 RETURNS TABLE (outcome text, claim counterfoil.redemption)
 LANGUAGE plpgsql
 AS $$
+DECLARE
+    moment timestamptz := counterfoil.clock();
 BEGIN
     IF verdict = 'paid' THEN
         RETURN QUERY SELECT * FROM counterfoil.complete(
@@ -19,7 +21,13 @@ BEGIN
             settle_redemption.lock_timeout
         );
     ELSIF verdict = 'pending' THEN
-        UPDATE counterfoil.redemption AS r SET status = 'pending', expires_at = counterfoil.clock() + pending_for
+        -- The session that is being paid becomes the row's session, if it is a former one: it alone can fail it.
+        UPDATE counterfoil.redemption AS r
+        SET status = 'pending', expires_at = moment + pending_for, session_id = settle_redemption.session_id,
+            session_expires_at = settle_redemption.session_expires_at, session_url = NULL,
+            former_sessions = array_remove(array_remove(
+                r.former_sessions || r.session_id, settle_redemption.session_id
+            ), NULL)
         WHERE r.counts_with = of.counts_with AND r.id = of.id
             -- guard: only-a-hold-becomes-pending
             AND r.status = 'reserved'
@@ -30,13 +38,16 @@ BEGIN
         ELSE
             outcome := 'already_settled';
             -- Past its deadline it was asked about, and is still under way: it keeps its place, and a person knows.
-            UPDATE counterfoil.redemption AS r SET expires_at = counterfoil.clock() + pending_for
+            UPDATE counterfoil.redemption AS r SET expires_at = moment + pending_for
             WHERE r.counts_with = of.counts_with AND r.id = of.id AND r.status = 'pending'
-                AND r.expires_at <= (SELECT counterfoil.clock());
+                AND r.expires_at <= moment
+            RETURNING r.* INTO claim;
             IF FOUND THEN
-                PERFORM counterfoil.raise_attention(
-                    'payment-overdue', of.id::text, jsonb_build_object('session', settle_redemption.session_id)
-                );
+                -- Each missed deadline is news.
+                PERFORM counterfoil.raise_attention('payment-overdue', of.id::text, jsonb_build_object(
+                    'session', settle_redemption.session_id,
+                    'until', to_char(claim.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
+                ));
             END IF;
             SELECT r.* INTO claim FROM counterfoil.redemption AS r
             WHERE r.counts_with = of.counts_with AND r.id = of.id;

@@ -3,7 +3,8 @@ WITH decision AS MATERIALIZED (
     SELECT * FROM counterfoil.reserve(
         id => :id::uuid, code => :code::text, version => :version::bigint, product => :product::text,
         buyer => :buyer::text, buyer_key => :buyer_key::text, hold => :hold::interval,
-        lock_timeout => :lock_timeout::interval, instead_of => :instead_of::uuid
+        lock_timeout => :lock_timeout::interval, instead_of => :instead_of::uuid,
+        origin => :origin::text, holds_per_origin => :holds_per_origin::integer
     )
 ), sale AS (
     INSERT INTO counterfoil.checkout AS c (

@@ -1,0 +1,178 @@
+"""
+The line before Stripe: sessions are created in order of arrival, and no faster than Stripe takes them.
+
+Whoever lines up is given a number, and numbers are called one by one at a rate. Numbers are called by the clock and not
+by whoever went before: one who left the line, or sleeps a little too long, costs a moment and stops nobody.
+
+The rate is learned. A 429 halves it, and everybody from that number on waits for it to be called again; each session
+that is made brings it back up, by one more a second in a second.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from counterfoil import clocks
+
+#: Stripe's limit for one endpoint (docs.stripe.com/rate-limits): calls a second.
+STRIPE_RATE = 25.0
+#: In whole seconds a person still waits for a page.
+LONGEST_WAIT = timedelta(seconds=20)
+#: However often Stripe refuses: calls a second.
+_SLOWEST = 1.0
+#: Seconds: sums of fractions are not exact.
+_NOTHING = 1e-6
+
+
+class Pace:
+    """
+    One line, of one process. Safe to share between threads.
+
+    Several processes that share one Stripe account each have a line of their own: give each its part of the rate. Where
+    they do not know of each other, the 429s teach them.
+    """
+
+    def __init__(
+        self,
+        most: float = STRIPE_RATE,
+        longest_wait: timedelta = LONGEST_WAIT,
+        clock: Callable[[], float] = clocks.steady,
+    ) -> None:
+        """*most* sessions a second; who would wait for more than *longest_wait* finds the line full."""
+        self.most = most
+        self.longest_wait = longest_wait.total_seconds()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._rate = most
+        self._slowed_at = -math.inf
+        self._coming = 0
+        self._given = 0
+        #: Numbers up to this one may go. A fraction is the next number's way here.
+        self._called = 1.0
+        self._looked_at = clock()
+
+    @property
+    def rate(self) -> float:
+        """Sessions a second, as learned."""
+        return self._rate
+
+    @property
+    def waiting(self) -> int:
+        """How many numbers were not called yet."""
+        with self._lock:
+            self._look()
+            return max(0, self._given - int(self._called))
+
+    @property
+    def wait(self) -> float:
+        """Seconds that the next to come would wait."""
+        with self._lock:
+            self._look()
+            return self._expected()
+
+    @contextmanager
+    def coming(self) -> Iterator[Turn]:
+        """A turn, from the moment its buyer arrives: who is on the way counts before the line is reached."""
+        with self._lock:
+            self._look()
+            turn = Turn(self, self._expected())
+            self._coming += not turn.crowded
+            turn._coming = not turn.crowded
+        try:
+            yield turn
+        finally:
+            with self._lock:
+                self._arrived(turn)
+
+    def _line_up(self, turn: Turn) -> None:
+        with self._lock:
+            self._look()
+            self._arrived(turn)
+            if turn._number is None or turn._went_at is not None:
+                self._given += 1
+                turn._number, turn._went_at = self._given, None
+
+    def _left(self, turn: Turn) -> float:
+        with self._lock:
+            now = self._look()
+            left = ((turn._number or 0) - self._called) / self._rate
+            if left > _NOTHING:
+                return left
+            if turn._went_at is None:
+                turn._went_at = now
+                turn._first_went_at = turn._first_went_at or now
+            return 0.0
+
+    def _served(self, turn: Turn) -> None:
+        with self._lock:
+            self._look()
+            if self._is_news(turn):
+                self._rate = min(self.most, self._rate + 1 / self._rate)
+
+    def _refused(self, turn: Turn) -> bool:
+        with self._lock:
+            now = self._look()
+            if self._is_news(turn):
+                self._rate = max(min(_SLOWEST, self.most), self._rate / 2)
+                self._slowed_at = now
+            self._called = min(self._called, (turn._number or 0) - 1)
+            turn._went_at = None
+            return now - (turn._first_went_at or now) < self.longest_wait
+
+    def _is_news(self, turn: Turn) -> bool:
+        """Calls that were under way when the rate was last lowered say nothing about the rate as it is."""
+        return turn._went_at is not None and turn._went_at >= self._slowed_at
+
+    def _arrived(self, turn: Turn) -> None:
+        if turn._coming:
+            turn._coming = False
+            self._coming -= 1
+
+    def _expected(self) -> float:
+        return max(0.0, (self._given + self._coming + 1 - self._called) / self._rate)
+
+    def _look(self) -> float:
+        """Call the numbers whose time has come. With nobody in line only the next is ready: idle time is lost."""
+        now = self._clock()
+        self._called = min(self._called + (now - self._looked_at) * self._rate, self._given + 1)
+        self._looked_at = now
+        return now
+
+
+class Turn:
+    """
+    One buyer's: on the way, then in line, then at Stripe.
+
+    Attributes:
+        crowded: The line was full when its buyer came. Whoever holds a place already may still line up.
+        expected: Seconds of waiting, as it looked then.
+    """
+
+    def __init__(self, pace: Pace, expected: float) -> None:
+        self._pace = pace
+        self.expected = expected
+        self.crowded = expected > pace.longest_wait
+        self._coming = False
+        self._number: int | None = None
+        self._went_at: float | None = None
+        self._first_went_at: float | None = None
+
+    def line_up(self) -> None:
+        """Take a number: for each call another, but the same again after a 429."""
+        self._pace._line_up(self)
+
+    def left(self) -> float:
+        """Seconds until the call may be made; 0.0 is now."""
+        return self._pace._left(self)
+
+    def served(self) -> None:
+        """The call was made."""
+        self._pace._served(self)
+
+    def refused(self) -> bool:
+        """Stripe answered 429: whether to wait for the same number again, or to give up after the longest wait."""
+        return self._pace._refused(self)
