@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import socket
 from ipaddress import IPv6Address, ip_address
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -46,7 +45,7 @@ async def public_addresses(host: str, port: int) -> list[str]:
     """
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
+    except (OSError, UnicodeError, OverflowError) as error:
         raise Unresolved(f"{host} has no address") from error
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     # guard: no-private-address-is-connected-to
@@ -57,16 +56,17 @@ async def public_addresses(host: str, port: int) -> list[str]:
 
 async def check_url(url: str) -> None:
     """
-    Nothing, if events may be sent to this URL.
+    Nothing, if a request to this URL would be sent.
 
     Raises:
         NotPublic: It is not https, or not public.
         Unresolved: Its name has no address.
     """
-    parts = urlsplit(url)
-    if parts.scheme != "https" or not parts.hostname:
-        raise NotPublic("only https")
-    await public_addresses(parts.hostname, parts.port or 443)
+    try:
+        # Read as the client reads it, so that what is judged is what is connected to.
+        await _judged(httpx.URL(url))
+    except httpx.InvalidURL as error:
+        raise Unresolved(str(error)) from None
 
 
 class PublicOnly(httpx.AsyncBaseTransport):
@@ -84,11 +84,9 @@ class PublicOnly(httpx.AsyncBaseTransport):
             Unresolved: The name has no address.
             httpx.TransportError: None of the addresses could be connected to, or what came then failed.
         """
-        host = request.url.host
-        if request.url.scheme != "https":
-            raise NotPublic("only https")
+        host = request.url.raw_host.decode("ascii")
         failure: httpx.TransportError | None = None
-        for address in await public_addresses(host, request.url.port or 443):
+        for address in await _judged(request.url):
             # The Host header was made from the name, and stays.
             request.url = request.url.copy_with(host=address)
             request.extensions = {**request.extensions, "sni_hostname": host}
@@ -101,3 +99,13 @@ class PublicOnly(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close the connections."""
         await self._inner.aclose()
+
+
+async def _judged(url: httpx.URL) -> list[str]:
+    # guard: only-by-https
+    if url.scheme != "https":
+        raise NotPublic("only https")
+    port = 443 if url.port is None else url.port
+    if not 0 < port < 65536:
+        raise Unresolved(f"there is no port {port}")
+    return await public_addresses(url.raw_host.decode("ascii"), port)

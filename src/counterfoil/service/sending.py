@@ -63,7 +63,8 @@ class Sender:
         self._database = database
         self._livemode = livemode
         self._saw = saw
-        direct = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_keepalive_connections=0))
+        # Without a limit to share, so that endpoints which hang leave connections to those that do not.
+        direct = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_connections=None, max_keepalive_connections=0))
         # Neither a proxy of the environment's nor a redirect is followed: both would connect elsewhere.
         self._client = httpx.AsyncClient(
             transport=direct if private else PublicOnly(direct),
@@ -75,8 +76,8 @@ class Sender:
 
     async def send_due(self) -> None:
         """Send until nothing is due: to each endpoint on its own, so that a slow one holds up no other."""
-        due = await self._database.run(outgoing.due())
-        await asyncio.gather(*map(self._send_to, due))
+        endpoints = await self._database.run(outgoing.due())
+        await asyncio.gather(*map(self._send_to, endpoints))
 
     async def keep_sending(self, interval: float) -> None:
         """Look every *interval* seconds what is due, and send it, until this is cancelled."""
@@ -126,25 +127,33 @@ class Sender:
 
     async def _deliver(self, attempt: Attempt) -> tuple[int | None, str | None]:
         """The status of the answer, and what went wrong: None if nothing did."""
-        body = EventOut.of(attempt.event, livemode=self._livemode).model_dump_json()
-        # The time of this machine, not the database's, which a demo moves: the receiver compares it with its own.
-        moment = datetime.now(UTC)
-        headers = {
-            "webhook-id": attempt.event.id,
-            "webhook-timestamp": str(int(moment.timestamp())),
-            "webhook-signature": Webhook(attempt.secret).sign(attempt.event.id, moment, body),
-        }
         try:
+            body = EventOut.of(attempt.event, livemode=self._livemode).model_dump_json()
             async with (
                 asyncio.timeout(DEADLINE),
-                # Nobody reads the body: the receiver says all there is to say by its status.
-                self._client.stream("POST", attempt.url, content=body.encode(), headers=headers) as answer,
+                # Nobody reads the answer's body: the receiver says all there is to say by its status.
+                self._client.stream(
+                    "POST", attempt.url, content=body.encode(), headers=_signature(attempt, body)
+                ) as answer,
             ):
-                return answer.status_code, None if answer.is_success else f"answered {answer.status_code}"
+                return answer.status_code, None if answer.is_success else answer.reason_phrase or "no success"
         except TimeoutError:
             return None, f"no answer within {DEADLINE:.0f} s"
-        except (httpx.HTTPError, httpx.InvalidURL, NotPublic, Unresolved) as failure:
+        except (httpx.HTTPError, NotPublic, Unresolved) as failure:
             return None, f"{type(failure).__name__}: {failure}"[:200]
+        except Exception as failure:  # what cannot be sent is given up like all else, and never tried for ever
+            log.exception("event %s cannot be sent", attempt.event.id)
+            return None, type(failure).__name__
+
+
+def _signature(attempt: Attempt, body: str) -> dict[str, str]:
+    # The time of this machine, not the database's, which a demo moves: the receiver compares it with its own.
+    moment = datetime.now(UTC)
+    return {
+        "webhook-id": attempt.event.id,
+        "webhook-timestamp": str(int(moment.timestamp())),
+        "webhook-signature": Webhook(attempt.secret).sign(attempt.event.id, moment, body),
+    }
 
 
 @asynccontextmanager

@@ -21,7 +21,6 @@ UPDATE counterfoil.delivery AS d
 SET attempts = d.attempts + 1, last_attempt_at = due.moment, next_attempt_at = due.moment + :lease::interval
 FROM due, counterfoil.event AS e, counterfoil.webhook_endpoint AS w
 WHERE d.seq = due.seq AND d.endpoint_id = due.endpoint_id AND e.seq = due.seq
-    -- guard: a-disabled-endpoint-is-sent-nothing
     AND w.disabled_at IS NULL
     AND w.id = due.endpoint_id
 RETURNING d.attempts, w.url, w.secret, e.seq, e.id, e.type, e.created_at, e.data
