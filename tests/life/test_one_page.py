@@ -8,9 +8,11 @@ from tests.life.test_opening import Till, till
 from tests.support.places import code
 
 from counterfoil import catalogue, checkout, ending, errors, verbs
+from counterfoil.calls import Pause
 from counterfoil.model import CheckoutStatus, ReleaseReason
 from counterfoil.settlement import settle_event
 from counterfoil.simulator import Fault, Running
+from counterfoil.statement import Statement
 from counterfoil.stripe.events import read_document
 
 __all__ = ["till"]
@@ -156,3 +158,28 @@ class TestEventsOfOldSessions:
         assert (now.status, now.session_id) == (CheckoutStatus.OPEN, moved.session_id)
         assert till.do.usage().held == 1
         assert till.host.run(verbs.recount()) == []
+
+
+def test_what_may_be_paid_is_not_given_back(till: Till, simulator: Running, paid_unheard: Any) -> None:
+    """A page was let go of, had been paid, and Stripe cannot be asked: who fails then leaves the place as it is."""
+    sale = till.open("a").checkout
+    paid_unheard(sale.session_id)
+    assert till.do.renew(till.read(sale).redemption) == "renewed"
+    procedure = checkout.open_checkout(till.order("a"), till.shop)
+    step = next(procedure)
+    while not (isinstance(step, Statement) and "other open checkouts" in step.sql.text):
+        step = procedure.send(None if isinstance(step, Pause) else till.perform(step))
+    simulator.fail_next(Fault("refuse", path="*/expire", status=500))
+    step = procedure.throw(psycopg.OperationalError("the connection broke"))
+    with pytest.raises(psycopg.OperationalError):
+        while True:
+            try:
+                answer = till.perform(step)
+            except errors.StripeUnavailable as failure:
+                step = procedure.throw(failure)
+            else:
+                step = procedure.send(answer)
+    claim = till.read(sale).redemption
+    assert claim
+    assert claim.status == "reserved"
+    assert till.run(ending.refresh(till.read(sale), till.shop)).status is CheckoutStatus.PAID
