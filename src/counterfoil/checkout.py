@@ -449,7 +449,6 @@ def _come_back(
         case "renewed":
             began = steady()
             sale = yield from reread(sale)
-            # guard: what-has-a-page-gets-no-other
             if sale.session_id is not None:
                 # Another request of this buyer has made it already: look again.
                 return None
