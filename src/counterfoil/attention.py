@@ -147,8 +147,11 @@ def matters(
 
 
 def notice() -> Statement[None]:
-    """Raise what nobody runs into: events of Stripe's that wait to be settled. Run before matters are read."""
-    return Statement(Sql("SELECT counterfoil.notice_unsettled()"), {}, lambda _: None)
+    """
+    Raise what nobody runs into: events of Stripe's that wait to be settled. And settle what is over by itself: those
+    events, and delayed payments that were overdue. Run before matters are read.
+    """
+    return Statement(Sql("SELECT counterfoil.notice()"), {}, lambda _: None)
 
 
 def resolve(*, id: int) -> Statement[Matter | None]:

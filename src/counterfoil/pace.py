@@ -104,7 +104,8 @@ class Pace:
                 return left
             if turn._went_at is None:
                 turn._went_at = now
-                turn._first_went_at = turn._first_went_at or now
+                if turn._first_went_at is None:
+                    turn._first_went_at = now
             return 0.0
 
     def _served(self, turn: Turn) -> None:
@@ -121,7 +122,7 @@ class Pace:
                 self._slowed_at = now
             self._called = min(self._called, (turn._number or 0) - 1)
             turn._went_at = None
-            return now - (turn._first_went_at or now) < self.longest_wait
+            return turn._first_went_at is None or now - turn._first_went_at < self.longest_wait
 
     def _is_news(self, turn: Turn) -> bool:
         """Calls that were under way when the rate was last lowered say nothing about the rate as it is."""

@@ -72,31 +72,36 @@ def settle_event(event: StripeEvent, shop: Shop) -> Procedure[Settled]:
     if (yield verbs.record_event(event=event)):
         return Settled("already_settled")
     if event.type in MONEY_EVENTS:
-        return (yield from _settle_money_event(event, event.object_id, shop))
+        settled = yield from _settle_money_event(event, event.object_id, shop)
+    else:
+        settled = yield from _settle_session_event(event, event.object_id, shop)
+    # Last, when nothing is left to do: what failed half-way is done again with the event that Stripe sends again.
+    yield verbs.close_event(event=event, outcome=settled.outcome)
+    return settled
+
+
+def _settle_session_event(event: StripeEvent, session_id: str, shop: Shop) -> Procedure[Settled]:
     try:
-        session: Session = yield RetrieveSession(event.object_id)
+        session: Session = yield RetrieveSession(session_id)
     except SessionUnknown:
         # An account we have no key of, or a key of another account. If a row has this session, it is the latter.
-        missing = absent(event.object_id, "open")
+        missing = absent(session_id, "open")
         settled: Settled = yield verbs.settle(session=missing, verdict="open", reference=reference(missing), shop=shop)
         if settled.outcome != "foreign":
             raise StripeUnavailable(
-                answered=True, stripe_code="resource_missing", stripe_message=f"No such session: {event.object_id}"
+                answered=True, stripe_code="resource_missing", stripe_message=f"No such session: {session_id}"
             ) from None
-        yield verbs.close_event(event=event, outcome="foreign")
         return settled
     return (yield from settle_session(session, shop, event=event))
 
 
 def settle_session(session: Session, shop: Shop, *, event: StripeEvent | None = None) -> Procedure[Settled]:
     """Settle what a session says of itself, and end the other session of its row if there is one left."""
-    session_event = event if event and event.type in SESSION_EVENTS else None
     settled: Settled = yield verbs.settle(
         session=session,
-        verdict=verdict(session, session_event.type if session_event else None),
+        verdict=verdict(session, event.type if event else None),
         reference=reference(session),
         shop=shop,
-        event=session_event.id if session_event else None,
     )
     if settled.stray_session:
         yield from end_session(settled.stray_session)
@@ -118,7 +123,6 @@ def _settle_money_event(event: StripeEvent, object_id: str, shop: Shop) -> Proce
         page: SessionPage = yield ListSessions(payment_intent=payment_intent)
         for session in page.sessions:
             settled = yield from settle_session(session, shop, event=event)
-    yield verbs.close_event(event=event, outcome=settled.outcome)
     return settled
 
 

@@ -354,9 +354,7 @@ def end_unpayable(*, sale: Checkout, status: CheckoutStatus) -> Statement[None]:
     )
 
 
-def settle(
-    *, session: Session, verdict: str, reference: Mapping[str, Any], shop: Shop, event: str | None = None
-) -> Statement[Settled]:
+def settle(*, session: Session, verdict: str, reference: Mapping[str, Any], shop: Shop) -> Statement[Settled]:
     """
     Carry what Stripe says of a session into our rows. Doing it twice is harmless: *already settled* is an answer.
 
@@ -371,7 +369,7 @@ def settle(
             "attempt => :attempt::integer, session_expires_at => :session_expires_at::timestamptz, "
             "amount => :amount::bigint, currency => :currency::text, payment_intent => :payment_intent::text, "
             "recovered_from => :recovered_from::text, pending_for => :pending_for::interval, "
-            "lock_timeout => :lock_timeout::interval, event => :event::text)"
+            "lock_timeout => :lock_timeout::interval)"
         ),
         {
             "session_id": session.id,
@@ -383,7 +381,6 @@ def settle(
             "recovered_from": session.recovered_from,
             "pending_for": shop.clocks.pending_ttl,
             "lock_timeout": shop.lock_timeout,
-            "event": event,
             **reference,
         },
         _settled,
@@ -479,7 +476,7 @@ def record_event(*, event: StripeEvent) -> Statement[bool]:
 
 
 def close_event(*, event: StripeEvent, outcome: str) -> Statement[None]:
-    """An event that asks nothing of us is settled by saying so."""
+    """Say that an event is settled: nothing that it asked of us is left to do."""
     return Statement(
         Sql(
             "UPDATE counterfoil.stripe_event SET settled_at = (SELECT counterfoil.clock()), outcome = :outcome::text "

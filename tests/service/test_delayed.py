@@ -258,3 +258,17 @@ class TestWithoutItsEvent:
             refused(shop.client.post("/v1/checkouts", json=shop.order("b@school.test")), 409, "allocation-spent")
             assert shop.get("/v1/attention", resolved="false")["data"] == []
         assert usage(shop) == (1, 0, 0)
+
+    @pytest.mark.usefixtures("slow")
+    @pytest.mark.parametrize(("ending", "status"), [("succeeded", "completed"), ("failed", "released")])
+    def test_and_is_no_matter_any_more_when_it_comes_or_fails(
+        self, shop: Service, simulator: Running, clock: Clock, ending: Any, status: str
+    ) -> None:
+        sale = paying(shop, simulator)
+        clock.advance(days=22)
+        refused(shop.client.post("/v1/checkouts", json=shop.order("b@school.test")), 409, "allocation-spent")
+        assert [one["kind"] for one in shop.get("/v1/attention", resolved="false")["data"]] == ["payment-overdue"]
+        simulator.call(lambda: simulator.account.engine.end_delayed(sale["session_id"], ending))
+        simulator.wait_delivered()
+        assert states(read(shop, sale))[1] == status
+        assert shop.get("/v1/attention", resolved="false")["data"] == []

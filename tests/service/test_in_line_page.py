@@ -32,3 +32,15 @@ def test_in_line_and_then_ready(database: str, server: embedded.Server, simulato
         assert "Your place is held" in second.get(where).text
         for browser in (first, second):
             browser.close()
+
+
+def test_a_full_line_says_when_to_come_again(database: str, server: embedded.Server, simulator: Running) -> None:
+    """To a person in words, and to whatever asks for them in the header that is made for it."""
+    with serving(database, simulator, COUNTERFOIL_STRIPE_RATE="0.1", COUNTERFOIL_LONGEST_WAIT="1") as service:
+        service.code(cap=9)
+        browser, _ = buy(service, "a@school.test")
+        order = {"buyer": "b@school.test", "code": "NORTH-26"}
+        refused = browser.post("/products/hub", data=order, headers={"Origin": service.url})
+        assert (refused.status_code, "Try again" in refused.text) == (503, True)
+        assert 1 <= int(refused.headers["Retry-After"]) <= 10
+        browser.close()

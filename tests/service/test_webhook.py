@@ -43,6 +43,22 @@ def rows(connection: psycopg.Connection[Any]) -> list[Any]:
     ]
 
 
+def another_page(simulator: Running, opened: Any) -> str:
+    """A session at Stripe with the metadata of a checkout's own, which no row knows: its id."""
+    given = {
+        "mode": "payment",
+        "success_url": "http://127.0.0.1/ok",
+        "metadata": dict(simulator.session(opened["session_id"])["metadata"]),
+        "line_items": [
+            {
+                "quantity": "1",
+                "price_data": {"currency": "gbp", "unit_amount": "1000", "product_data": {"name": "Hub"}},
+            }
+        ],
+    }
+    return str(simulator.call(lambda: simulator.account.engine.create_session(given))["id"])
+
+
 @pytest.fixture
 def opened(service: Service) -> Any:
     """A checkout on the only place."""
@@ -263,26 +279,11 @@ class TestWhatIsNotOurs:
         self, service: Service, opened: Any, simulator: Running, connection: psycopg.Connection[Any]
     ) -> None:
         """Our metadata on a session that is not ours: it is put before the seller, and no row moves."""
-        mine = simulator.session(opened["session_id"])
-        copy = simulator.call(
-            lambda: simulator.account.engine.create_session(
-                {
-                    "mode": "payment",
-                    "success_url": "http://127.0.0.1/ok",
-                    "metadata": dict(mine["metadata"]),
-                    "line_items": [
-                        {
-                            "quantity": "1",
-                            "price_data": {"currency": "gbp", "unit_amount": "1000", "product_data": {"name": "Hub"}},
-                        }
-                    ],
-                }
-            )
-        )
-        simulator.pay(copy["id"])
+        copy = another_page(simulator, opened)
+        simulator.pay(copy)
         assert service.get(f"/v1/checkouts/{opened['id']}")["status"] == "open"
         kinds = connection.execute("SELECT kind, subject FROM counterfoil.attention").fetchall()
-        assert kinds == [("unmatched-session", copy["id"])]
+        assert kinds == [("unmatched-session", copy)]
 
 
 class TestUntilItIsSettled:
@@ -328,3 +329,21 @@ class TestUntilItIsSettled:
             assert completed.attempts == [503]
         simulator.resend(completed.event["id"])
         assert service.get(f"/v1/checkouts/{opened['id']}")["status"] == "paid"
+
+    def test_the_other_page_of_its_row_cannot_be_ended(
+        self, service: Service, opened: Any, simulator: Running, clock: Clock, connection: psycopg.Connection[Any]
+    ) -> None:
+        """Paid, but with a newer page open beside it: the event is not done before that page is."""
+        newer = another_page(simulator, opened)
+        connection.execute(
+            "UPDATE counterfoil.redemption SET session_id = %s, former_sessions = ARRAY[session_id]", (newer,)
+        )
+        simulator.fail_next(Fault("refuse", "POST", "*/expire", times=9, status=500))
+        simulator.pay(opened["session_id"])
+        completed = next(one for one in simulator.deliveries() if one.event["type"] == "checkout.session.completed")
+        assert completed.attempts == [502]
+        assert service.get(f"/v1/checkouts/{opened['id']}")["status"] == "paid"
+        simulator.call(simulator.account.faults.clear)
+        clock.advance(hours=2)
+        assert completed.attempts == [502, 200]
+        assert simulator.session(newer)["status"] == "expired"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -54,11 +55,12 @@ _environment.filters.update(time_in=clock_time, prose=prose)
 _environment.globals.update(money=money)
 
 
-def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+def page(
+    request: Request, template: str, status: int = 200, *, headers: Mapping[str, str] | None = None, **values: Any
+) -> HTMLResponse:
     """A page."""
-    return HTMLResponse(
-        _environment.get_template(template).render(request=request, path=request.url.path, **values), status
-    )
+    body = _environment.get_template(template).render(request=request, path=request.url.path, **values)
+    return HTMLResponse(body, status, headers)
 
 
 def wants_page(request: Request) -> bool:

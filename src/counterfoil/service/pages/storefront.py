@@ -86,8 +86,8 @@ async def buy(request: Request, id: str) -> Response:
         told = said(refusal, known)
         shown = await _list_price(state, found)
         return page(
-            request, "product.html", told.status, product=found, price=shown, said=told, code=typed, known=known,
-            buyer=buyer, wrong=None,
+            request, "product.html", told.status, headers=told.headers, product=found, price=shown, said=told,
+            code=typed, known=known, buyer=buyer, wrong=None,
         )  # fmt: skip
     return browser.remember(RedirectResponse(f"/checkouts/{sale.id}", 303), token, state)
 
@@ -190,6 +190,8 @@ async def _shown(request: Request, state: State, sale: Checkout, told: Said | No
     return page(
         request,
         "checkout.html",
+        told.status if told else 200,
+        headers=told.headers if told else None,
         sale=sale,
         now="expired" if over else "in line" if in_line else str(sale.status),
         # That of who comes last: nobody before waits longer.

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from counterfoil import errors
 from counterfoil.model import Code
+from counterfoil.service import problems
 from counterfoil.service.pages.rendering import clock_time
 
 
 @dataclass(frozen=True)
 class Said:
-    """A sentence, what comes next, and the status of the page that says so."""
+    """A sentence, what comes next, and the status and the headers of the page that says so."""
 
     sentence: str
     next_step: str
     status: int = 409
     retry: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def said(refusal: errors.Refusal, code: Code | None) -> Said:
-    """What a buyer is told of a refusal."""
+    """What a buyer is told of a refusal. When to try again is said to programs as well."""
+    return replace(_told(refusal, code), headers=problems.of(refusal).headers)
+
+
+def _told(refusal: errors.Refusal, code: Code | None) -> Said:
     zone = code.time_zone if code else "UTC"
     school = code.institution_name if code else "your school"
     match refusal:

@@ -4,6 +4,7 @@
 --   superseded    the row had this session once and uses another by now: its end moves nothing
 --   attention     money, or a promise of it, for something we do not know: put before the seller
 --   foreign       nothing of ours
+-- `stray_session` is another session of a row that is paid or paying, to be ended: it may be open still.
 --
 -- `verdict` is what the session means: paid, pending (complete and unpaid), expired, payment_failed, open.
 -- The ids are those in the session's metadata: `rows_of_session.sql` finds the rows by them.
@@ -20,8 +21,7 @@ CREATE FUNCTION counterfoil.settle(
     payment_intent text,
     recovered_from text,
     pending_for interval,
-    lock_timeout interval,
-    event text
+    lock_timeout interval
 )
 RETURNS TABLE (outcome text, claim counterfoil.redemption, sale counterfoil.checkout, stray_session text)
 LANGUAGE plpgsql
@@ -29,6 +29,7 @@ AS $$
 DECLARE
     ours record;
     done record;
+    others text[];
 BEGIN
     PERFORM counterfoil.must_be_read_committed();
     PERFORM counterfoil.wait_at_most(lock_timeout);
@@ -60,8 +61,13 @@ BEGIN
             );
             outcome := done.outcome;
             claim := done.claim;
-            IF outcome NOT IN ('completed', 'completed_late', 'pending') OR stray_session = settle.session_id THEN
+            IF verdict NOT IN ('paid', 'pending') OR outcome = 'superseded' OR stray_session = settle.session_id THEN
                 stray_session := NULL;
+            END IF;
+            IF verdict IN ('paid', 'pending') AND outcome = 'already_settled' THEN
+                -- Whoever settled it may have broken off before the other session was ended.
+                others := array_remove(claim.former_sessions || claim.session_id, settle.session_id);
+                stray_session := others[cardinality(others)];
             END IF;
         END IF;
         IF sale.id IS NOT NULL AND outcome IS DISTINCT FROM 'superseded' THEN
@@ -73,8 +79,6 @@ BEGIN
         END IF;
     END IF;
 
-    UPDATE counterfoil.stripe_event AS e SET settled_at = counterfoil.clock(), outcome = settle.outcome
-    WHERE e.id = settle.event;
     RETURN NEXT;
 END
 $$;

@@ -1,6 +1,7 @@
--- Events that Stripe sent and that were not settled within the hour: one matter for all of them, which is over when
--- there are none.
-CREATE FUNCTION counterfoil.notice_unsettled() RETURNS void
+-- Raise what nobody runs into, and settle what is over by itself:
+--   events that Stripe sent and that were not settled within the hour: one matter for all, over when there are none
+--   delayed payments that were overdue: over when they came or failed
+CREATE FUNCTION counterfoil.notice() RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -18,5 +19,8 @@ BEGIN
         UPDATE counterfoil.attention AS a SET resolved_at = counterfoil.clock()
         WHERE a.kind = 'stripe-events-unsettled' AND a.subject = 'stripe' AND a.resolved_at IS NULL;
     END IF;
+    UPDATE counterfoil.attention AS a SET resolved_at = counterfoil.clock()
+    WHERE a.kind = 'payment-overdue' AND a.resolved_at IS NULL
+        AND NOT EXISTS (SELECT FROM counterfoil.redemption AS r WHERE r.id = a.subject::uuid AND r.status = 'pending');
 END
 $$;
