@@ -33,10 +33,10 @@ from counterfoil.service.api import (
 )
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.interval import reconciling
-from counterfoil.service.pages import admin
+from counterfoil.service.pages.admin import admin
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import HERE, page, wants_page
-from counterfoil.service.pages.storefront import storefront
+from counterfoil.service.pages.shop.storefront import storefront
 from counterfoil.service.problems import Problem
 from counterfoil.service.sending import sending
 from counterfoil.service.settings import Settings
@@ -80,8 +80,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(webhook.webhook)
     app.include_router(health.health)
     app.include_router(reference)
-    app.include_router(admin.entrance)
-    app.include_router(admin.admin)
+    for pages in admin:
+        app.include_router(pages)
     if settings.storefront == "on":
         app.include_router(storefront)
     openapi.install(app)

@@ -18,7 +18,7 @@ async def problem(request: Request, code: str) -> Response:
     """What a problem code means, and what to do."""
     if code not in KINDS:
         return page(request, "not_found.html", 404)
-    return page(request, "problem.html", code=code, kind=KINDS[code])
+    return page(request, "reference/problem.html", code=code, kind=KINDS[code])
 
 
 @reference.get("/docs")
@@ -54,7 +54,7 @@ async def calls(request: Request) -> Response:
                     "fields": _fields(schemas.get(body.get("$ref", "").rpartition("/")[2], {})),
                 }
             )
-    return page(request, "docs.html", groups=groups, problems=KINDS)
+    return page(request, "reference/docs.html", groups=groups, problems=KINDS)
 
 
 def _fields(schema: dict[str, Any]) -> list[dict[str, Any]]:

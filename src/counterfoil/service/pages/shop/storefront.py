@@ -12,10 +12,11 @@ from counterfoil.buyers import check_buyer
 from counterfoil.codes import check_code
 from counterfoil.model import Checkout, CheckoutStatus, Code, Order, Product
 from counterfoil.pricing import Price
-from counterfoil.service.pages import browser, origin
-from counterfoil.service.pages.content import content_of
+from counterfoil.service.pages import browser
 from counterfoil.service.pages.rendering import page
-from counterfoil.service.pages.words import Said, said
+from counterfoil.service.pages.shop import origin
+from counterfoil.service.pages.shop.content import content_of
+from counterfoil.service.pages.shop.words import Said, said
 from counterfoil.service.selling import open_or_line_up, quote
 from counterfoil.service.state import State, state_of
 
@@ -26,7 +27,7 @@ storefront = APIRouter(include_in_schema=False)
 async def shelves(request: Request) -> Response:
     """Everything on sale."""
     products = await state_of(request).run(catalogue.products(most=200))
-    return page(request, "catalogue.html", products=list(reversed(products)))
+    return page(request, "shop/catalogue.html", products=list(reversed(products)))
 
 
 @storefront.get("/products/{id}")
@@ -47,7 +48,7 @@ async def price(request: Request, id: str, code: str = "") -> Response:
     if found is None:
         return page(request, "not_found.html", 404)
     price, told, known = await _priced(state, found, code)
-    return page(request, "_price.html", product=found, price=price, said=told, code=code, known=known)
+    return page(request, "shop/_price.html", product=found, price=price, said=told, code=code, known=known)
 
 
 @storefront.post("/products/{id}")
@@ -86,7 +87,7 @@ async def buy(request: Request, id: str) -> Response:
         told = said(refusal, known)
         shown = await _list_price(state, found)
         return page(
-            request, "product.html", told.status, headers=told.headers, product=found, price=shown, said=told,
+            request, "shop/product.html", told.status, headers=told.headers, product=found, price=shown, said=told,
             code=typed, known=known, buyer=buyer, wrong=None,
         )  # fmt: skip
     return browser.remember(RedirectResponse(f"/checkouts/{sale.id}", 303), token, state)
@@ -135,7 +136,7 @@ async def purchases(request: Request) -> Response:
     state = state_of(request)
     digest = browser.known(request, state)
     sales = await state.run(verbs.checkouts(browser=digest, most=100)) if digest else []
-    return page(request, "purchases.html", sales=sales, opened=await _unlocked(state, sales))
+    return page(request, "shop/purchases.html", sales=sales, opened=await _unlocked(state, sales))
 
 
 @storefront.get("/purchases/{session_id}")
@@ -162,8 +163,8 @@ async def learn(request: Request, unlock: str) -> Response:
     digest = browser.known(request, state)
     sales = await state.run(verbs.checkouts(browser=digest, status=CheckoutStatus.PAID, most=100)) if digest else []
     if unlock not in await _unlocked(state, sales):
-        return page(request, "locked.html", 403)
-    return page(request, "content.html", content=content_of(unlock))
+        return page(request, "shop/locked.html", 403)
+    return page(request, "shop/content.html", content=content_of(unlock))
 
 
 async def _offer(
@@ -172,8 +173,8 @@ async def _offer(
     """A product's page, with the price that what was typed makes."""
     price, told, known = await _priced(state_of(request), product, typed)
     return page(
-        request, "product.html", status, product=product, price=price, said=told, code=typed, known=known, buyer=buyer,
-        wrong=wrong,
+        request, "shop/product.html", status, product=product, price=price, said=told, code=typed, known=known,
+        buyer=buyer, wrong=wrong,
     )  # fmt: skip
 
 
@@ -189,7 +190,7 @@ async def _shown(request: Request, state: State, sale: Checkout, told: Said | No
     unlocks = (await state.run(catalogue.products(id=sale.product, most=1)))[0].unlocks if sale.product else ()
     return page(
         request,
-        "checkout.html",
+        "shop/checkout.html",
         told.status if told else 200,
         headers=told.headers if told else None,
         sale=sale,
