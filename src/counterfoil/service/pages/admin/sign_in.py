@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 #: Before the door, and behind it.
 entrance = APIRouter(prefix="/admin", include_in_schema=False)
-pages = APIRouter(prefix="/admin", include_in_schema=False, route_class=door.AdminRoute)
+pages = door.AdminRouter()
 
 
 @entrance.get("/sign-in")
@@ -53,7 +53,7 @@ async def sign_in(request: Request) -> Response:
     return await door.let_in(RedirectResponse("/admin/attention", 303), caller, state)
 
 
-@pages.post("/sign-out")
+@pages.action("/sign-out", role=door.Role.READ_ONLY)
 async def sign_out() -> Response:
     """Take the ticket away."""
     return door.let_out(RedirectResponse(door.SIGN_IN, 303))
