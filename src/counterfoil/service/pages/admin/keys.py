@@ -39,6 +39,7 @@ async def create(request: Request) -> Response:
     given = await request.form()
     typed = {name: str(given.get(name, "")) for name in ("name", "scope")}
     wrong: dict[str, str] = {}
+    name, scope = "", None
     try:
         name = _NAME.validate_python(typed["name"])
     except ValidationError:
@@ -47,7 +48,7 @@ async def create(request: Request) -> Response:
         scope = _SCOPE.validate_python(typed["scope"])
     except ValidationError:
         wrong["scope"] = "Choose what it may do."
-    if wrong:
+    if wrong or scope is None:
         return await _all(request, 422, typed=typed, wrong=wrong)
     secret = auth.new_secret()
     made = await state_of(request).run(auth.create_key(name=name, scope=scope, secret=secret))

@@ -41,6 +41,7 @@ async def add(request: Request) -> Response:
     given = await request.form()
     typed = {name: str(given.get(name, "")) for name in ("email", "name", "role")}
     wrong: dict[str, str] = {}
+    email = ""
     try:
         email = accounts.fold(typed["email"])
     except ValueError as error:
