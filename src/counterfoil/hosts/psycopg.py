@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg.pq import TransactionStatus
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from counterfoil.audit import Actor
@@ -50,7 +50,7 @@ class Psycopg:
     def _on(self, connection: psycopg.Connection[Any], statement: Statement[T]) -> T:
         _check(connection, statement)
         text, parameters, told = _told(statement, self._schema, self._acting())
-        cursors: type[psycopg.Cursor[DictRow]] = psycopg.ClientCursor if told else psycopg.Cursor
+        cursors: type[psycopg.Cursor[Any]] = psycopg.ClientCursor if told else psycopg.Cursor
         with _translated(), cursors(connection, row_factory=dict_row) as cursor:
             cursor.execute(text, parameters)
             if told:
@@ -82,7 +82,7 @@ class AsyncPsycopg:
     async def _on(self, connection: psycopg.AsyncConnection[Any], statement: Statement[T]) -> T:
         _check(connection, statement)
         text, parameters, told = _told(statement, self._schema, self._acting())
-        cursors: type[psycopg.AsyncCursor[DictRow]] = psycopg.AsyncClientCursor if told else psycopg.AsyncCursor
+        cursors: type[psycopg.AsyncCursor[Any]] = psycopg.AsyncClientCursor if told else psycopg.AsyncCursor
         with _translated():
             async with cursors(connection, row_factory=dict_row) as cursor:
                 await cursor.execute(text, parameters)
