@@ -50,8 +50,8 @@ class Psycopg:
     def _on(self, connection: psycopg.Connection[Any], statement: Statement[T]) -> T:
         _check(connection, statement)
         text, parameters, told = _told(statement, self._schema, self._acting())
-        cursors: type[psycopg.Cursor[Any]] = psycopg.ClientCursor if told else psycopg.Cursor
-        with _translated(), cursors(connection, row_factory=dict_row) as cursor:
+        made: Any = psycopg.ClientCursor if told else psycopg.Cursor
+        with _translated(), made(connection, row_factory=dict_row) as cursor:
             cursor.execute(text, parameters)
             if told:
                 cursor.nextset()
@@ -82,9 +82,9 @@ class AsyncPsycopg:
     async def _on(self, connection: psycopg.AsyncConnection[Any], statement: Statement[T]) -> T:
         _check(connection, statement)
         text, parameters, told = _told(statement, self._schema, self._acting())
-        cursors: type[psycopg.AsyncCursor[Any]] = psycopg.AsyncClientCursor if told else psycopg.AsyncCursor
+        made: Any = psycopg.AsyncClientCursor if told else psycopg.AsyncCursor
         with _translated():
-            async with cursors(connection, row_factory=dict_row) as cursor:
+            async with made(connection, row_factory=dict_row) as cursor:
                 await cursor.execute(text, parameters)
                 if told:
                     cursor.nextset()
