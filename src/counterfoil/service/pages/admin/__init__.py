@@ -1,12 +1,12 @@
 """The seller's own pages."""
 
 from counterfoil.service.pages.admin import (
+    accounts_page,
     attention,
     audit_log,
     keys,
     live,
     me,
-    people,
     reconcile,
     settings_page,
     sign_in,
@@ -23,7 +23,7 @@ admin = (
     webhooks.pages,
     audit_log.pages,
     settings_page.pages,
-    people.pages,
+    accounts_page.pages,
     me.pages,
     live.pages,
 )
