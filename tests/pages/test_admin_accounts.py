@@ -1,6 +1,7 @@
 """The seller's pages of who may do what, in a real browser: by its forms alone, under the strict policy."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -8,7 +9,7 @@ from tests.pages.conftest import Visitor
 from tests.support.admin import PASSWORD, account
 from tests.support.serving import Service
 
-from counterfoil import verbs
+from counterfoil import outgoing, verbs
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.service.roles import Role
 
@@ -22,12 +23,28 @@ PAGES = {
     "/admin/settings": "Settings",
     "/admin/account": "My account",
 }
+#: What the docs show.
+PICTURES = {
+    "/admin/accounts": "admin-accounts",
+    "/admin/audit": "admin-audit",
+    "/admin/settings": "admin-settings",
+}
 
 
 @pytest.fixture(params=["with script", "without"])
 def seller(request: pytest.FixtureRequest, shop_front: Service, chrome: Browser, host: Psycopg) -> Iterator[Visitor]:
     """An owner who signed in, with script on or off."""
-    one = Visitor(chrome, shop_front.url, java_script_enabled=request.param == "with script")
+    yield from signed_in(chrome, shop_front, host, java_script_enabled=request.param == "with script")
+
+
+@pytest.fixture
+def owner(shop_front: Service, chrome: Browser, host: Psycopg) -> Iterator[Visitor]:
+    """An owner who signed in."""
+    yield from signed_in(chrome, shop_front, host)
+
+
+def signed_in(chrome: Browser, shop_front: Service, host: Psycopg, **options: Any) -> Iterator[Visitor]:
+    one = Visitor(chrome, shop_front.url, **options)
     account(host, Role.OWNER)
     page = one.go("/admin")
     page.get_by_label("E-mail address").fill("owner@seller.test")
@@ -36,6 +53,25 @@ def seller(request: pytest.FixtureRequest, shop_front: Service, chrome: Browser,
     one.heading("Needs attention")
     yield one
     one.close()
+
+
+def test_each_page_as_everybody_sees_it(owner: Visitor, host: Psycopg) -> None:
+    """Wide and narrow, light and dark, as axe reads it, and without script; with something on each."""
+    host.run(verbs.raise_attention(kind="drift", subject="cs_1", detail={}))
+    url = "https://shop.example/a/rather/long/address/for/hooks"
+    made = host.run(outgoing.add_endpoint(url=url, types=None, secret="whsec_x"))
+    host._source.execute(  # type: ignore[union-attr]
+        "SELECT counterfoil.announce('checkout.paid', 's', '{}')"
+    )
+    noah = account(host, Role.STAFF, "noah@seller.test", first=True)
+    for address in (*PAGES, f"/admin/webhooks/{made.id}", f"/admin/accounts/{noah.id}"):
+        owner.go(address)
+        owner.walk(PICTURES.get(address))
+
+
+def test_signing_in_as_everybody_sees_it(visitor: Visitor) -> None:
+    visitor.go("/admin/sign-in")
+    visitor.walk()
 
 
 def test_each_page_opens_from_the_navigation(seller: Visitor) -> None:
