@@ -33,6 +33,14 @@ BEGIN
         WHERE a.code_id = set_cap.counts_with AND a.period = set_cap.period
         RETURNING a.* INTO changed;
         PERFORM counterfoil.announce_fullness(changed, gate.used, gate.cap);
+        IF (changed.cap, changed.note) IS DISTINCT FROM (gate.cap, gate.note) THEN
+            PERFORM counterfoil.keep_record(
+                'cap.set', c.code || ' ' || set_cap.period,
+                jsonb_build_object('cap', gate.cap, 'note', gate.note),
+                jsonb_build_object('cap', changed.cap, 'note', changed.note)
+            )
+            FROM counterfoil.code AS c WHERE c.id = set_cap.counts_with;
+        END IF;
         outcome := 'set';
     END IF;
     RETURN NEXT;

@@ -1,6 +1,29 @@
 """The seller's own pages."""
 
-from counterfoil.service.pages.admin import attention, reconcile, sign_in
+from counterfoil.service.pages.admin import (
+    accounts_page,
+    attention,
+    audit_log,
+    keys,
+    live,
+    me,
+    reconcile,
+    settings_page,
+    sign_in,
+    webhooks,
+)
 
 #: The routers of all of them.
-admin = (sign_in.entrance, sign_in.pages, attention.pages, reconcile.pages)
+admin = (
+    sign_in.entrance,
+    sign_in.pages,
+    attention.pages,
+    reconcile.pages,
+    keys.pages,
+    webhooks.pages,
+    audit_log.pages,
+    settings_page.pages,
+    accounts_page.pages,
+    me.pages,
+    live.pages,
+)

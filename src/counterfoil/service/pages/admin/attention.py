@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from starlette.responses import RedirectResponse
 
 from counterfoil import attention
 from counterfoil.service.api.attention import resolve
 from counterfoil.service.fields import cursor, read_cursor
-from counterfoil.service.pages.admin.door import AdminRoute
+from counterfoil.service.pages.admin.door import AdminRouter, Role
 from counterfoil.service.pages.rendering import page
 from counterfoil.service.state import state_of
 
-pages = APIRouter(prefix="/admin", include_in_schema=False, route_class=AdminRoute)
+pages = AdminRouter()
 
 #: Matters on a page.
 _MOST = 50
 
 
-@pages.get("")
+@pages.page("")
 async def first() -> Response:
     """The first page."""
     return RedirectResponse("/admin/attention", 303)
 
 
-@pages.get("/attention")
+@pages.page("/attention")
 async def matters(request: Request, resolved: bool = False, after: str | None = None) -> Response:
     """What a person must look at, newest first."""
     state = state_of(request)
@@ -39,7 +39,7 @@ async def matters(request: Request, resolved: bool = False, after: str | None = 
     return page(request, "admin/attention.html", matters=found[:_MOST], resolved=resolved, more=more)
 
 
-@pages.post("/attention/{id}/resolve")
+@pages.action("/attention/{id}/resolve", role=Role.STAFF)
 async def seen_to(request: Request, id: str) -> Response:
     """A person has seen to it."""
     await resolve(state_of(request), id)
