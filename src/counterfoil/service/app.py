@@ -38,7 +38,7 @@ from counterfoil.service.pages.admin import admin
 from counterfoil.service.pages.assets import Assets
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import wants_page
-from counterfoil.service.pages.shop.storefront import storefront
+from counterfoil.service.pages.shop import shop
 from counterfoil.service.pages.trouble import trouble
 from counterfoil.service.problems import Problem
 from counterfoil.service.sending import sending
@@ -88,7 +88,8 @@ def create_app(settings: Settings) -> FastAPI:
     for pages in admin:
         app.include_router(pages)
     if settings.storefront == "on":
-        app.include_router(storefront)
+        for pages in shop:
+            app.include_router(pages)
     openapi.install(app)
     app.mount("/static", Assets())
 

@@ -79,3 +79,15 @@ for (const until of document.querySelectorAll("[data-until]")) {
     addEventListener("pageshow", show);
   }
 }
+
+// A page that waits for something looks again by itself, every so many seconds, and changes once there is something new.
+const waits = document.querySelector("[data-again]");
+if (waits) {
+  const look = async () => {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => undefined);
+    const anew = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (anew && !anew.querySelector("[data-again]")) return location.reload();
+    setTimeout(look, 1000 * waits.dataset.again);
+  };
+  setTimeout(look, 1000 * waits.dataset.again);
+}
