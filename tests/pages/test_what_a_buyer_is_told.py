@@ -1,10 +1,10 @@
 """
-Every row of the table "what a buyer is told", and every way that a checkout stands: the sentence, exactly its next step,
-and the page as all see it.
+Every row of the table "what a buyer is told", and every way that a checkout stands: the sentence, exactly its next
+step, and the page as all see it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -301,6 +301,6 @@ class TestTheCountdown:
 
 
 @pytest.fixture
-def furnish(simulator: Running, host: Any) -> Iterator[Any]:
+def furnish(simulator: Running, host: Any) -> Callable[[], None]:
     """Make the demo's shop, for a service that the test starts."""
-    yield lambda: furnished(host, simulator)
+    return lambda: furnished(host, simulator)
