@@ -130,7 +130,7 @@ def mails(*, after: int | None = None, most: int = 100) -> Statement[list[Mail]]
 
 def claim(*, most: int) -> Statement[list[Mail]]:
     """
-    Take on mails that are due. Whoever takes one on says within `LEASE` what became of it (`close`), or it is due again.
+    Take on mails that are due. What became of one is said within `LEASE` (`close`), or it is due again.
 
     Those that would be of no use by now, because their links are over, are given up without being sent.
     """
@@ -151,8 +151,8 @@ def close(*, mail: Mail, error: str | None, for_good: bool = False) -> Statement
     last = for_good or mail.attempts > len(WAITS)
     return Statement(
         Sql(
-            "SELECT counterfoil.close_mail(mail => :mail::bigint, attempt => :attempt::integer, sent => :sent::boolean, "
-            "error => :error::text, wait => :wait::interval) AS given_up"
+            "SELECT counterfoil.close_mail(mail => :mail::bigint, attempt => :attempt::integer, "
+            "sent => :sent::boolean, error => :error::text, wait => :wait::interval) AS given_up"
         ),
         {
             "mail": mail.id,

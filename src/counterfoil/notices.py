@@ -1,7 +1,7 @@
 """
 What institutions are told of their places: nearly full, full, filled by holds, a year that ends with places unused.
 
-The notices are written by the functions that make the transitions (``notice_fullness.sql``); what they say is said here.
+They are written by the functions that make the transitions (``notice_fullness.sql``); what they say is said here.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ def link_state(*, token: str) -> Statement[str]:
 
 
 def redeem(*, token: str, session: str) -> Statement[str]:
-    """Open the page with a link, once, for the browser that is given *session*. Outcome: opened, or the link's state."""
+    """Open the page with a link, once, for the browser that gets *session*. Outcome: opened, or the link's state."""
     return Statement(
         Sql(
             "SELECT outcome FROM counterfoil.portal_redeem(token_hash => :token_hash::bytea, "
@@ -292,7 +292,8 @@ def remove(*, institution: int, member: int) -> Statement[bool]:
     """Take a member out: their sessions and links are over at once. False if there is none of this institution."""
     return Statement(
         Sql(
-            "SELECT counterfoil.portal_remove(institution => :institution::bigint, member => :member::bigint) AS removed"
+            "SELECT counterfoil.portal_remove(institution => :institution::bigint, member => :member::bigint) "
+            "AS removed"
         ),
         {"institution": institution, "member": member},
         lambda rows: bool(rows[0]["removed"]),
@@ -300,9 +301,7 @@ def remove(*, institution: int, member: int) -> Statement[bool]:
 
 
 def describe(*, visit: Visit, name: str, email: str | None) -> Statement[bool]:
-    """
-    A member says who they are. An address is given once, by who was invited without one. False: it is a colleague's.
-    """
+    """A member says who they are. Whoever was invited without an address gives it once. False: it is a colleague's."""
     return Statement(
         Sql(
             "UPDATE counterfoil.portal_member AS m SET name = :name::text, "
@@ -338,7 +337,8 @@ def show_buyers(*, institution: int, on: bool) -> Statement[None]:
     """Whether the institution's table names buyers: for the seller alone to say."""
     return Statement(
         Sql(
-            "UPDATE counterfoil.institution SET shows_buyers = :on::boolean WHERE id = :institution::bigint RETURNING id"
+            "UPDATE counterfoil.institution SET shows_buyers = :on::boolean WHERE id = :institution::bigint "
+            "RETURNING id"
         ),
         {"institution": institution, "on": on},
         lambda _: None,
@@ -395,9 +395,7 @@ def lines(
     )  # fmt: skip
 
 
-def ask_for_places(
-    *, visit: Visit, code: str, more: int, reason: str, mail: Draft | None
-) -> Statement[str]:
+def ask_for_places(*, visit: Visit, code: str, more: int, reason: str, mail: Draft | None) -> Statement[str]:
     """Ask the seller for more places of a code's current period. Outcome: asked, no_cap, not_found."""
     return Statement(
         Sql(

@@ -26,6 +26,7 @@ from counterfoil.service.api import (
     events,
     health,
     institutions,
+    portal_links,
     products,
     redemptions,
     webhook,
@@ -33,7 +34,9 @@ from counterfoil.service.api import (
 )
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.interval import reconciling
+from counterfoil.service.mailing import mailing
 from counterfoil.service.pages.admin import admin
+from counterfoil.service.pages.portal import portal
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import HERE, page, wants_page
 from counterfoil.service.pages.shop.storefront import storefront
@@ -52,7 +55,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with running(settings) as state, reconciling(state), sending(state):
+        async with running(settings) as state, reconciling(state), sending(state), mailing(state):
             app.state.counterfoil = state
             yield
 
@@ -67,6 +70,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     for router in (
         institutions.api,
+        portal_links.api,
         products.api,
         codes.api,
         checkouts.api,
@@ -81,6 +85,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(health.health)
     app.include_router(reference)
     for pages in admin:
+        app.include_router(pages)
+    for pages in portal:
         app.include_router(pages)
     if settings.storefront == "on":
         app.include_router(storefront)

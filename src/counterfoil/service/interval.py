@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+from counterfoil import notices
 from counterfoil.reconcile import reconcile
 from counterfoil.replay import replay
 from counterfoil.service.state import State
@@ -42,12 +43,13 @@ async def reconciling(state: State) -> AsyncIterator[None]:
 
 
 async def once(state: State) -> None:
-    """Replay, reconcile, settle, count, and say what it came to."""
+    """Replay, reconcile, settle, count, say what it came to; and notice the years that end with places unused."""
     replayed = await state.drive(replay(state.shop, last=REPLAYED))
     for outcome, number in replayed.outcomes.items():
         state.metrics.settled.labels(outcome).inc(number)
     if replayed.unsettled:
         log.info("replayed %d events: %s", replayed.unsettled, dict(replayed.outcomes))
+    await state.run(notices.look_at_year_ends())
     report = await state.drive(reconcile(state.shop, apply=True))
     for one in report.findings:
         state.metrics.drift.labels("left" if one.left else "settled").inc()
