@@ -78,7 +78,8 @@ KINDS: dict[str, Kind] = {
         "invite the person again.",
     ),
     "more-places-wanted": Kind(
-        "{institution} asks for {more} more places of {code} in {period}, where the cap is {cap}. {reason}",
+        "{institution} asks for {more} more places of {code} in {period}, where the cap is {cap}. Its reason: "
+        "“{reason}”.",
         "`counterfoil cap set` raises the cap, and the institution's page then says so; resolve this if it is to stay.",
     ),
     "drift": Kind(

@@ -24,6 +24,7 @@ GROUPS = {
     "key": ("create", "list", "revoke"),
     "attention": ("resolve",),
     "webhook": ("create",),
+    "mail": ("test",),
     "simulator": ("advance",),
 }
 ALL = [(name,) for name in COMMANDS] + [(group, one) for group, several in GROUPS.items() for one in several]

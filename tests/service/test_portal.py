@@ -387,10 +387,8 @@ class TestPlaces:
         said = north.post("/portal/codes/NORTH-26/more", data={"more": "20", "reason": "A new class"})
         assert said.status_code == 303
         [matter] = host.run(attention.matters(kind="more-places-wanted"))
-        assert (
-            matter.sentence
-            == f"Northfold asks for 20 more places of NORTH-26 in {period}, where the cap is 40. A new class"
-        )
+        asked = f"Northfold asks for 20 more places of NORTH-26 in {period}, where the cap is 40."
+        assert matter.sentence == f"{asked} Its reason: “A new class”."
         assert "the answer will be seen here" in north.get("/portal").text
         schools.client.put(f"/v1/codes/NORTH-26/allocations/{period}", json={"cap": 60}).raise_for_status()
         assert "You asked for 20 more. There are 60 places now." in north.get("/portal").text

@@ -17,10 +17,10 @@ from counterfoil.service.fields import Text
 @click.command("portal-link")
 @click.argument("institution")
 @click.option("--email", type=reach.Field("address", Address), help="Whom to mail it to; without, hand it on yourself.")
-@click.option("--name", default="", type=reach.Field("name", Text), help="Their name.")
+@click.option("--name", type=reach.Field("name", Text), help="Their name.")
 @reach.json_option
 @reach.embedded_option
-def command(institution: str, email: str | None, name: str, as_json: bool, use_embedded: bool) -> None:
+def command(institution: str, email: str | None, name: str | None, as_json: bool, use_embedded: bool) -> None:
     """
     Invite somebody to an institution's own page: a link that works once, for 7 days.
 
@@ -34,7 +34,7 @@ def command(institution: str, email: str | None, name: str, as_json: bool, use_e
             if email is not None
             else None
         )
-        made = host.run(portal.invite(institution=found.id, token=token, email=email, name=name, mail=mail))
+        made = host.run(portal.invite(institution=found.id, token=token, email=email, name=name or "", mail=mail))
     if made.outcome != "made" or made.ends_at is None:
         raise NotFine(WHY[made.outcome])
     url = letters.link_of(token, public_url)

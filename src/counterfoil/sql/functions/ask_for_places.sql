@@ -47,7 +47,7 @@ BEGIN
         'more-places-wanted', wanted.slug || '/' || wanted.code || '/' || wanted.period,
         jsonb_build_object(
             'institution', wanted.name, 'code', wanted.code, 'period', wanted.period, 'cap', wanted.cap,
-            'more', ask_for_places.more, 'reason', ask_for_places.reason,
+            'more', ask_for_places.more, 'reason', coalesce(nullif(ask_for_places.reason, ''), 'none was given'),
             'asked', to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
         )
     );
