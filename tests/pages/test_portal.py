@@ -83,6 +83,20 @@ def test_signing_in_says_the_same_to_everybody(visitor: Visitor) -> None:
     visitor.heading("Look into your mail")
 
 
+def test_the_square_leads_to_the_shop_with_the_code_filled_in(staff: Visitor) -> None:
+    staff.go("/portal/codes/LAKESIDE-3")
+    staff.page.get_by_role("link", name="the shop, with the code filled in").click()
+    staff.page.get_by_role("link", name="Numerical reasoning hub").click()
+    assert staff.page.get_by_label("Code from your school").input_value() == "LAKESIDE-3"
+    staff.says("£9.00")
+
+
+def test_copying_needs_script(staff: Visitor, request: pytest.FixtureRequest) -> None:
+    staff.go("/portal/codes/LAKESIDE-3")
+    scripted = "without" not in request.node.name
+    assert staff.page.get_by_text("Copy", exact=True).is_visible() is scripted
+
+
 def test_a_used_link_says_so(shop_front: Service, visitor: Visitor) -> None:
     url = link(shop_front)
     shop_front.client.post(url)

@@ -24,10 +24,10 @@ storefront = APIRouter(include_in_schema=False)
 
 
 @storefront.get("/")
-async def shelves(request: Request) -> Response:
-    """Everything on sale."""
+async def shelves(request: Request, code: str = "") -> Response:
+    """Everything on sale. A code that came with the address, from a school's sheet, goes on to whatever is chosen."""
     products = await state_of(request).run(catalogue.products(most=200))
-    return page(request, "shop/catalogue.html", products=list(reversed(products)))
+    return page(request, "shop/catalogue.html", products=list(reversed(products)), code=code)
 
 
 @storefront.get("/products/{id}")
