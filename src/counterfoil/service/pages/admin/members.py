@@ -79,7 +79,7 @@ async def _people(
     state = state_of(request)
     return page(
         request,
-        "admin/people.html",
+        "admin/members.html",
         status,
         institution=institution,
         people=await state.run(portal.people(institution=institution.id)),
