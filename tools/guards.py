@@ -30,6 +30,7 @@ TESTS = [
     "tests/life",
     "tests/service/test_a_purchase.py",
     "tests/service/test_giving_back.py",
+    "tests/service/test_portal.py",
 ]
 
 

@@ -78,6 +78,16 @@ KINDS: dict[str, Kind] = {
         "Mend the endpoint, then send what it missed again: POST /v1/events/{event}/resend. Delete endpoint {subject} "
         "if it is gone for good.",
     ),
+    "mail-failing": Kind(
+        "A mail to {subject} was given up after {attempts} attempts: {error}. It was about: {about}.",
+        "Check the address with whoever it belongs to, and COUNTERFOIL_SMTP_URL with `counterfoil mail test`. Then "
+        "invite the person again.",
+    ),
+    "more-places-wanted": Kind(
+        "{institution} asks for {more} more places of {code} in {period}, where the cap is {cap}. Its reason: "
+        "“{reason}”.",
+        "`counterfoil cap set` raises the cap, and the institution's page then says so; resolve this if it is to stay.",
+    ),
     "drift": Kind(
         "Our rows and Stripe do not agree about {subject}.",
         "`counterfoil reconcile` lists what would be done, and with `--apply` does it.",

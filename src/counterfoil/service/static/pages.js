@@ -59,6 +59,11 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
   });
 }
 
+for (const button of document.querySelectorAll("button[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => print());
+}
+
 // How long something is kept, by the clock that decides: this computer's may be wrong, and may have slept.
 // <span data-until="…" data-now="…">
 for (const until of document.querySelectorAll("[data-until]")) {

@@ -7,6 +7,8 @@ from counterfoil.service.pages.admin import (
     keys,
     live,
     me,
+    members,
+    outbox,
     reconcile,
     settings_page,
     sign_in,
@@ -26,4 +28,6 @@ admin = (
     accounts_page.pages,
     me.pages,
     live.pages,
+    members.pages,
+    outbox.pages,
 )

@@ -46,6 +46,7 @@ _NAVIGATION = (
     ("/admin/reconcile", "Reconcile"),
     ("/admin/keys", "Keys"),
     ("/admin/webhooks", "Webhooks"),
+    ("/admin/outbox", "Outbox"),
     ("/admin/audit", "Audit log"),
     ("/admin/accounts", "Accounts"),
     ("/admin/settings", "Settings"),

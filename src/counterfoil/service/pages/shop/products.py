@@ -24,14 +24,18 @@ pages = APIRouter(include_in_schema=False)
 
 
 @pages.get("/")
-async def shelves(request: Request) -> Response:
-    """Everything on sale, and what this browser has not paid yet."""
+async def shelves(request: Request, code: str = "") -> Response:
+    """
+    Everything on sale, and what this browser has not paid yet. A code that came with the address, from a school's
+    sheet, goes on to whatever is chosen.
+    """
     products = await state_of(request).run(catalogue.products(most=200))
     now = await finding.now(request)
     return page(
         request,
         "shop/catalogue.html",
         now=now,
+        code=code,
         # Oldest first, with what each is made of: one kind, or several.
         products=[(one, _kinds(one)) for one in reversed(products)],
         waiting=await finding.to_go_on_with(request, now),
