@@ -107,8 +107,14 @@ def test_events_are_replayed_and_nothing_is_left(ask: Run, paid: Any, service: S
     said = ask("replay", "--json")
     assert said.code == 0
     assert said.data == {
-        "looked_at": 1, "unsettled": 1, "outcomes": {"completed": 1}, "left": [], "interrupted": None, "fine": True
-    }  # fmt: skip
+        "looked_at": 1,
+        "unsettled": 1,
+        "missed": 0,
+        "outcomes": {"completed": 1},
+        "left": [],
+        "interrupted": None,
+        "fine": True,
+    }
     assert service.get(f"/v1/checkouts/{paid['id']}")["status"] == "paid"
     again = ask("replay", "--since", "3d")
     assert (again.code, again.out) == (0, "1 events, 0 of them never settled\n")

@@ -136,7 +136,8 @@ class World:
         self.account = Account(self.engine)
         self.engine.on_event = self._happened
         self.stripe = in_process(self.account, self.shop.clocks)
-        self.pace = Pace(clock=lambda: self.seconds)
+        # Each process has its own line before Stripe, which dies with it.
+        self.paces = [self._new_pace(), self._new_pace()]
         self.database = Noting(self.ground.host)
         self.ground.clear()
         self._open_shop()
@@ -270,10 +271,14 @@ class World:
         self.look()
 
     def kill(self, task: Task, when: str) -> None:
-        """The process dies: the procedure is never resumed, and does nothing more."""
+        """The process dies, and what it knew: the procedure is never resumed, and does nothing more."""
         self.say(f"  {task.name}: killed {when}")
         self.tasks.remove(task)
+        self.paces[task.process] = self._new_pace()
         task.failed()
+
+    def _new_pace(self) -> Pace:
+        return Pace(clock=lambda: self.seconds)
 
     def _do(self, step: Step, fault: str) -> Any:
         match step:
@@ -384,7 +389,7 @@ class World:
                 self.sales[buyer].append(sale.id)
             told(opened)
 
-        procedure = open_checkout(order, self.shop, steady=lambda: self.seconds, pace=self.pace)
+        procedure = open_checkout(order, self.shop, steady=lambda: self.seconds, pace=self.paces[how % 2])
         self.begin(f"buyer {buyer} opens {product} at {code or 'full price'}", procedure, how, given)
 
     def _go_on(self, move: Move) -> None:
