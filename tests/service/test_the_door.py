@@ -40,6 +40,8 @@ CALLS = [
     ("GET", "/v1/attention", "manage"),
     ("POST", "/v1/attention/x/resolve", "manage"),
     ("GET", "/v1/audit", "manage"),
+    ("POST", "/v1/portal-links", "manage"),
+    ("DELETE", "/v1/portal-links/x", "manage"),
     ("GET", "/v1/events", "manage"),
     ("GET", "/v1/events/x", "manage"),
     ("POST", "/v1/events/x/resend", "manage"),
