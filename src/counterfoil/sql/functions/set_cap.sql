@@ -32,6 +32,8 @@ BEGIN
             updated_at = moment
         WHERE a.code_id = set_cap.counts_with AND a.period = set_cap.period
         RETURNING a.* INTO changed;
+        INSERT INTO counterfoil.cap_change (code_id, period, changed_at, cap_before, cap_after, in_use, note)
+        VALUES (set_cap.counts_with, set_cap.period, moment, gate.cap, set_cap.cap, occupied, set_cap.note);
         PERFORM counterfoil.announce_fullness(changed, gate.used, gate.cap);
         outcome := 'set';
     END IF;

@@ -1,0 +1,42 @@
+-- What the seller's pages read, at any size: each list in the order of an index, each number from the gate.
+
+-- How the cap of an allocation came to be what it is: written by whatever sets it, in the same transaction.
+CREATE TABLE counterfoil.cap_change (
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    code_id     bigint NOT NULL,
+    period      text NOT NULL,
+    changed_at  timestamptz NOT NULL,
+    -- NULL is no cap.
+    cap_before  bigint,
+    cap_after   bigint,
+    -- Places in use at that moment: completed, pending and held.
+    in_use      bigint NOT NULL,
+    note        text,
+    CONSTRAINT a_cap_change_is_of_an_allocation
+        FOREIGN KEY (code_id, period) REFERENCES counterfoil.allocation (code_id, period) ON DELETE CASCADE
+);
+
+CREATE INDEX cap_change_of_an_allocation ON counterfoil.cap_change (code_id, period, id DESC);
+
+-- Two people who edit the same product do not overwrite each other unseen.
+ALTER TABLE counterfoil.product ADD COLUMN version bigint NOT NULL DEFAULT 1;
+
+-- The period and the status stand in the indexes of the lists, so that what does not fit is passed over without a look at
+-- its row. A migration is one transaction, where no index can be made beside it.
+-- squawk-ignore require-concurrent-index-deletion
+DROP INDEX counterfoil.redemption_newest;
+-- squawk-ignore require-concurrent-index-creation
+CREATE INDEX redemption_newest ON counterfoil.redemption (reserved_at DESC, id DESC, period, status);
+-- squawk-ignore require-concurrent-index-deletion
+DROP INDEX counterfoil.redemption_of_a_code;
+-- squawk-ignore require-concurrent-index-creation
+CREATE INDEX redemption_of_a_code ON counterfoil.redemption (code_id, reserved_at DESC, id DESC, period, status);
+-- squawk-ignore require-concurrent-index-creation
+CREATE INDEX redemption_refunded
+    ON counterfoil.redemption (code_id, reserved_at DESC, id DESC) WHERE status = 'refunded';
+-- By the beginning of an address, too.
+-- squawk-ignore require-concurrent-index-creation
+CREATE INDEX redemption_of_a_buyer
+    ON counterfoil.redemption (buyer_key text_pattern_ops, reserved_at DESC, id DESC);
+-- squawk-ignore require-concurrent-index-creation
+CREATE INDEX attention_open ON counterfoil.attention (raised_at DESC, id DESC) WHERE resolved_at IS NULL;
