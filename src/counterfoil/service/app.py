@@ -20,6 +20,7 @@ from counterfoil import errors
 from counterfoil.service import openapi, problems
 from counterfoil.service.api import (
     attention,
+    audit,
     checkouts,
     codes,
     entitlements,
@@ -31,6 +32,7 @@ from counterfoil.service.api import (
     webhook,
     webhook_endpoints,
 )
+from counterfoil.service.changes import Changes
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.interval import reconciling
 from counterfoil.service.pages.admin import admin
@@ -65,6 +67,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
+    app.state.changes = Changes()
     for router in (
         institutions.api,
         products.api,
@@ -73,6 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
         redemptions.api,
         entitlements.api,
         attention.api,
+        audit.api,
         events.api,
         webhook_endpoints.api,
     ):

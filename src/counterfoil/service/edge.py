@@ -111,7 +111,11 @@ def database_down() -> Problem:
 
 async def caller_of(secret: str, state: State) -> auth.Caller | None:
     """Whose key this is, unless it was revoked."""
-    return auth.Caller(0, "all") if auth.is_admin(secret, state.settings) else await state.run(auth.find_key(secret))
+    return (
+        auth.Caller(0, "all", "the admin key")
+        if auth.is_admin(secret, state.settings)
+        else await state.run(auth.find_key(secret))
+    )
 
 
 async def _caller(headers: Headers, state: State) -> auth.Caller:

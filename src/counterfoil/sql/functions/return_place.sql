@@ -33,6 +33,10 @@ BEGIN
         WHERE r.counts_with = return_place.counts_with AND r.id = return_place.id
         RETURNING r.* INTO claim;
         PERFORM counterfoil.announce_redemption(claim);
+        PERFORM counterfoil.keep_record(
+            'redemption.return', claim.id::text,
+            jsonb_build_object('status', 'completed'), jsonb_build_object('status', 'refunded')
+        );
         PERFORM counterfoil.occupy(return_place.counts_with, claim.period, -1);
         PERFORM counterfoil.revoke(return_place.counts_with, sale.id, moment);
     END IF;
