@@ -83,7 +83,12 @@ def test_each_page_as_everybody_sees_it(
     id = held["redemption"]["id"]
     shop_front.post(
         "/v1/codes",
-        {"institution": "harrow-hill", "code": "OPEN-DAY", "cap": None, "discount": {"amount_off": 500, "currency": "gbp"}},
+        {
+            "institution": "harrow-hill",
+            "code": "OPEN-DAY",
+            "cap": None,
+            "discount": {"amount_off": 500, "currency": "gbp"},
+        },
         status=201,
     )
     host.run(verbs.raise_attention(kind="drift", subject="cs_1", detail={}))
@@ -202,7 +207,9 @@ def test_a_hold_is_released(staff: Visitor, shop_front: Service, simulator: Runn
     """From the code's page, by a page that says what happens, back to the code's page."""
     held = opened(shop_front, "gwen@harrow-hill.example")
     page = staff.go(f"/admin/codes/{ROOMY}")
-    row = page.get_by_role("list", name="Live holds").get_by_role("listitem").filter(has_text="gwen@harrow-hill.example")
+    row = (
+        page.get_by_role("list", name="Live holds").get_by_role("listitem").filter(has_text="gwen@harrow-hill.example")
+    )
     row.get_by_role("link", name="Release").click()
     staff.heading("Release this place?")
     page.get_by_role("button", name="Release the place").click()

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import re
 
 import httpx
-import pytest
 from tests.conftest import Clock
-from tests.support.admin import SignIn
+from tests.support.admin import SignIn, numbers_of, text_of
 from tests.support.serving import Service
 
 from counterfoil import verbs
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.service.roles import Role
 from counterfoil.simulator import Running
-
-
-@pytest.fixture
-def staff(signed: SignIn) -> httpx.Client:
-    return signed(Role.STAFF)
-
-
-def text_of(page: httpx.Response | str) -> str:
-    """What a person reads, in one line."""
-    source = page if isinstance(page, str) else page.text
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", source))).replace(" .", ".").replace(" ,", ",").replace(" :", ":")
-
-
-def numbers_of(page: httpx.Response) -> dict[str, str]:
-    """The stats of a page, by their labels."""
-    return dict(re.findall(r'<div class="stat"><span>([^<]+)</span><strong>([^<]+)</strong>', page.text))
 
 
 class TestHome:
@@ -209,9 +191,7 @@ class TestACode:
         assert "Nobody is on the payment page" in said.text
         assert "1 hold has lapsed: its place is free" in text_of(said)
 
-    def test_periods_as_tabs(
-        self, staff: httpx.Client, signed: SignIn, service: Service, clock: Clock
-    ) -> None:
+    def test_periods_as_tabs(self, staff: httpx.Client, signed: SignIn, service: Service, clock: Clock) -> None:
         service.code(cap=4)
         now = period(service)
         service.open("a@school.test")
@@ -265,4 +245,3 @@ class TestACode:
                 assert what not in reader.get(page).text, (page, what)
         shown = staff.get("/admin/codes/NORTH-26").text
         assert all(what in shown for what in ("/pause", "/edit", "/cap?", "/release"))
-
