@@ -1,4 +1,4 @@
-"""The seller's working pages in a real browser: each as everybody sees it, filled and empty, and what is done with them."""
+"""The seller's working pages in a real browser: each as everybody sees it, filled and empty, and what is done there."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a code grants and how many places it has, changed by forms: nothing typed is lost, nobody's change overwritten."""
+"""What a code grants and how many places it has, by forms: nothing typed is lost, nobody's change overwritten."""
 
 from __future__ import annotations
 
