@@ -28,8 +28,8 @@ SIGN_IN = timedelta(minutes=15)
 IDLE = timedelta(days=30)
 #: People of one institution.
 MOST_PEOPLE = 20
-#: Sign-in mails: for one member within the life of a link, and asked for from one network address.
-MOST_SIGN_INS, MOST_ASKED, ASKED_WITHIN = 3, 10, timedelta(hours=1)
+#: Sign-in mails for one member within the life of a link.
+MOST_SIGN_INS = 3
 #: Seen so long ago, it is written down that a session is still used.
 _SEEN = timedelta(hours=1)
 
@@ -156,18 +156,6 @@ def invite(
             "most": MOST_PEOPLE,
         },
         _made,
-    )
-
-
-def may_ask(*, origin: str) -> Statement[datetime | None]:
-    """Whether a sign-in mail may be asked for from this network address: None, and it is counted; otherwise when."""
-    return Statement(
-        Sql(
-            "SELECT counterfoil.portal_may_ask(origin => :origin::text, most => :most::integer, "
-            "within => :within::interval) AS again_at"
-        ),
-        {"origin": origin, "most": MOST_ASKED, "within": ASKED_WITHIN},
-        lambda rows: reading.when(rows[0]["again_at"]),
     )
 
 

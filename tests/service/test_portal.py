@@ -11,7 +11,7 @@ import httpx
 import psycopg
 import pytest
 from tests.conftest import Clock
-from tests.support.races import beside, until, wait_until_blocked
+from tests.support.races import until
 from tests.support.serving import ADMIN_KEY, Service, serving
 
 from counterfoil import attention, mail, portal
@@ -190,20 +190,6 @@ class TestSigningIn:
         assert 3500 < int(said.headers["retry-after"]) <= 3600
         clock.advance(minutes=61)
         assert self.ask(browsers(), "a@northfold.example").status_code == 200
-
-    def test_two_who_ask_at_once_take_turns(
-        self, database: str, clock: Clock, connection: psycopg.Connection[Any]
-    ) -> None:
-        """The second is counted after the first, and not beside it."""
-        ask = "SELECT counterfoil.portal_may_ask('somewhere', 1, '1 hour')"
-        with psycopg.connect(database) as first, psycopg.connect(database) as second:
-            assert first.execute(ask).fetchone() == (None,)
-            with beside(lambda: second.execute(ask).fetchone()) as answer:
-                wait_until_blocked(connection, second.info.backend_pid, first.info.backend_pid)
-                first.commit()
-                again_at = answer.result(20)
-            assert again_at is not None
-            assert again_at[0] is not None
 
     def test_what_is_no_address_is_said_and_kept(self, schools: Service, browsers: Any) -> None:
         said = self.ask(browsers(), 'ada@"<b>')

@@ -157,8 +157,8 @@ def something(service: Service, host: Psycopg) -> None:
 
 _TABLES = (
     "institution", "product", "code", "allocation", "redemption", "checkout", "entitlement", "api_key", "event",
-    "webhook_endpoint", "delivery", "attention", "account", "audit", "stripe_event", "portal_member", "portal_link",
-    "mail",
+    "webhook_endpoint", "delivery", "attention", "account", "audit", "stripe_event", "portal_member",
+    "portal_link", "mail",
 )  # fmt: skip
 
 

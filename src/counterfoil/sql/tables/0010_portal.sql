@@ -73,14 +73,6 @@ CREATE TABLE counterfoil.portal_session (
 
 CREATE INDEX portal_session_of_a_member ON counterfoil.portal_session (member_id);
 
--- Who asked for a sign-in mail: a keyed digest of the network address, so that nobody asks without end. Forgotten in a day.
-CREATE TABLE counterfoil.portal_asking (
-    origin  text NOT NULL,
-    at      timestamptz NOT NULL
-);
-
-CREATE INDEX portal_asking_of_an_origin ON counterfoil.portal_asking (origin, at);
-
 -- An institution asked for more places. One entry for an allocation and the cap that it had then: a higher one answers it.
 CREATE TABLE counterfoil.places_request (
     id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

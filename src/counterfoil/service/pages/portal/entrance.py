@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import math
+from datetime import timedelta
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
-from counterfoil import portal, records
+from counterfoil import portal
 from counterfoil.mail import check_address
 from counterfoil.service import letters
 from counterfoil.service.pages import browser
 from counterfoil.service.pages.portal import door
 from counterfoil.service.pages.rendering import page
 from counterfoil.service.pages.shop import origin
+from counterfoil.service.problems import Problem
 from counterfoil.service.state import State, state_of
+from counterfoil.service.throttle import Throttle
 
 entrance = APIRouter(prefix="/portal", include_in_schema=False)
+
+#: Mails that are asked for from one network address.
+ASKED = Throttle("portal mail", most=10, within=timedelta(hours=1))
 
 # Not `no-referrer`: with it browsers send the form's origin as null. `same-origin`, which every answer carries, tells
 # no other site a link either.
@@ -41,12 +46,11 @@ async def ask(request: Request) -> Response:
         email = check_address(typed)
     except ValueError as error:
         return page(request, "portal/entrance.html", 422, typed=typed, wrong=f"{error}".capitalize(), why=None)
-    again_at = await state.run(portal.may_ask(origin=origin.of(request, state) or ""))
-    if again_at is not None:
-        wait = max(1, math.ceil((again_at - await state.run(records.now())).total_seconds()))
-        wrong = f"Many mails were asked for from your network. Try again in {math.ceil(wait / 60)} minutes."
+    try:
+        await ASKED.must_pass(state, [ASKED.name(f"address {origin.of(request, state)}", state.settings)])
+    except Problem as problem:
         return page(
-            request, "portal/entrance.html", 429, headers={"Retry-After": str(wait)}, typed=typed, wrong=wrong, why=None
+            request, "portal/entrance.html", 429, headers=problem.headers, typed=typed, wrong=problem.detail, why=None
         )
     # Whether there is such a member is looked up when the answer is on its way: it takes the same time for everybody.
     state.go_on(_mail_links(state, email))
