@@ -75,6 +75,22 @@ def add_institution(*, name: str, time_zone: str, year_start: str, slug: str) ->
     )
 
 
+def rename_institution(*, institution: Institution, name: str) -> Statement[Institution | None]:
+    """
+    Give an institution another name; None if somebody else changed it since it was read.
+
+    Its zone, the start of its year and its slug stay: periods that were counted, and addresses, are made of them.
+    """
+    return Statement(
+        Sql(
+            "UPDATE counterfoil.institution AS i SET name = :name::text "
+            "WHERE i.id = :id::bigint AND i.name = :was::text RETURNING to_jsonb(i) AS institution"
+        ),
+        {"id": institution.id, "was": institution.name, "name": name},
+        lambda rows: reading.institution(rows[0]["institution"]) if rows else None,
+    )
+
+
 def institutions(*, after: int | None = None, most: int = 100) -> Statement[list[Institution]]:
     """Institutions, newest first, those with an id below *after*."""
     return Statement(
@@ -124,6 +140,33 @@ def add_product(
             "unlocks": list(unlocks),
         },
         lambda rows: reading.product(rows[0]["product"]),
+    )
+
+
+def change_product(
+    *, product: Product, name: str, amount: int, currency: str, unlocks: Sequence[str], description: str
+) -> Statement[Product | None]:
+    """
+    Change what is sold; None if somebody else changed it since it was read.
+
+    A checkout keeps what it was opened with: its name, its price and what it unlocks.
+    """
+    return Statement(
+        Sql(
+            "UPDATE counterfoil.product AS p SET name = :name::text, description = :description::text, "
+            "amount = :amount::bigint, currency = :currency::text, unlocks = :unlocks::text[], version = p.version + 1 "
+            "WHERE p.id = :id::text AND p.version = :version::bigint RETURNING to_jsonb(p) AS product"
+        ),
+        {
+            "id": product.id,
+            "version": product.version,
+            "name": name,
+            "description": description,
+            "amount": amount,
+            "currency": currency,
+            "unlocks": list(unlocks),
+        },
+        lambda rows: reading.product(rows[0]["product"]) if rows else None,
     )
 
 

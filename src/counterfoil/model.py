@@ -82,6 +82,7 @@ class Product:
     currency: str
     unlocks: tuple[str, ...]
     created_at: datetime
+    version: int = 1
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,24 @@ def check_key(calendar: Calendar, key: str) -> str:
     return key
 
 
+def next_key(calendar: Calendar, key: str) -> str | None:
+    """The period after this one; None for ``all``, and after the last that can be written."""
+    check_key(calendar, key)
+    year = int(key[:4]) if calendar is not Calendar.ALL else 0
+    match calendar:
+        case Calendar.ACADEMIC_YEAR:
+            return f"{year + 1:04}-{(year + 2) % 100:02}" if year < 9999 else None
+        case Calendar.CALENDAR_YEAR:
+            return f"{year + 1:04}" if year < 9999 else None
+        case Calendar.MONTH:
+            month = int(key[5:])
+            if month < 12:
+                return f"{year:04}-{month + 1:02}"
+            return f"{year + 1:04}-01" if year < 9999 else None
+        case Calendar.ALL:
+            return None
+
+
 def period_days(calendar: Calendar, key: str, year_start: str) -> tuple[date, date] | None:
     """The first and the last day of a period, both within it; None for ``all``, which has no end."""
     check_key(calendar, key)
@@ -144,11 +162,12 @@ def check_zone(name: str) -> str:
     Raises:
         ValueError: There is no such zone.
     """
-    if name not in _zones():
+    if name not in zones():
         raise ValueError(f"{name[:64]!r} is no time zone: use an IANA name such as Europe/London")
     return name
 
 
 @cache
-def _zones() -> frozenset[str]:
+def zones() -> frozenset[str]:
+    """The names that a time zone may have."""
     return frozenset(available_timezones()) - {"localtime", "Factory", "posixrules"}

@@ -137,6 +137,7 @@ def product(value: Any) -> model.Product:
         currency=doc["currency"],
         unlocks=tuple(doc["unlocks"]),
         created_at=moment(doc["created_at"]),
+        version=doc["version"],
     )
 
 

@@ -30,6 +30,19 @@ class Sql:
         """The query of ``sql/queries/<name>.sql``."""
         return cls((files("counterfoil") / "sql" / "queries" / f"{name}.sql").read_text("utf-8"))
 
+    def given(self, parameters: Mapping[str, Any]) -> Sql:
+        """
+        Without the lines that name a parameter that is None.
+
+        So each condition of a search that may be left out stands on a line of its own, and what is not asked for is not
+        in the text: ``(:x IS NULL OR …)`` would hide it from the planner.
+        """
+        missing = {name for name, value in parameters.items() if value is None}
+        kept = (
+            line for line in self.text.splitlines() if not any(match[1] in missing for match in _TOKEN.finditer(line))
+        )
+        return Sql("\n".join(kept))
+
     def for_psycopg(self, schema: str = "counterfoil") -> str:
         """The text with ``%(name)s`` parameters, for a schema."""
         return _for_psycopg(self.text, schema)

@@ -554,22 +554,37 @@ def redemptions(
     period: str | None = None,
     status: RedemptionStatus | None = None,
     institution: int | None = None,
+    buyer: str | None = None,
+    session_id: str | None = None,
+    payment_intent: str | None = None,
     after: tuple[datetime, UUID] | None = None,
     most: int = 100,
 ) -> Statement[list[Redemption]]:
-    """Redemptions, newest first, that fit all that is given; those after the one of this reservation time and id."""
+    """
+    Redemptions, newest first, that fit all that is given; those after the one of this reservation time and id.
+
+    *buyer* is how the buyer's address or name begins. *session_id* finds also whose former session it was.
+    """
+    parameters = {
+        "id": id,
+        "code": fold(code) if code is not None else None,
+        "period": period,
+        "institution": institution,
+        "buyer": buyer,
+        "buyer_folded": buyer_key(f"{buyer}@")[:-1] if buyer is not None else None,
+        "session_id": session_id,
+        "payment_intent": payment_intent,
+        "after_at": after[0] if after else None,
+        "after_id": after[1] if after else None,
+        "most": most,
+    }
+    of_codes = (code is not None or institution is not None) and not (id or buyer or session_id or payment_intent)
+    # A status stands in the text itself: only so is a partial index found by every plan.
+    literal = f"'{status.value}'" if status else ":status::text"
+    sql = Sql(Sql.named("redemptions_of_codes" if of_codes else "redemptions").text.replace(":status::text", literal))
     return Statement(
-        Sql.named("redemptions"),
-        {
-            "id": id,
-            "code": fold(code) if code is not None else None,
-            "period": period,
-            "status": str(status) if status else None,
-            "institution": institution,
-            "after_at": after[0] if after else None,
-            "after_id": after[1] if after else None,
-            "most": most,
-        },
+        sql.given(parameters | {"status": status}),
+        parameters,
         lambda rows: [reading.redemption(row["claim"]) for row in rows],
     )
 

@@ -50,7 +50,7 @@ def signed_in(chrome: Browser, shop_front: Service, host: Psycopg, **options: An
     page.get_by_label("E-mail address").fill("owner@seller.test")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
-    one.heading("Needs attention")
+    one.heading("Institutions")
     yield one
     one.close()
 

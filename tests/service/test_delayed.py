@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import httpx
 import pytest
 from tests.conftest import Clock
 from tests.service.test_the_door import refused
+from tests.support.admin import numbers_of, text_of
 from tests.support.serving import Service, serving
 
 from counterfoil import embedded, verbs
@@ -272,3 +274,18 @@ class TestWithoutItsEvent:
         simulator.wait_delivered()
         assert states(read(shop, sale))[1] == status
         assert shop.get("/v1/attention", resolved="false")["data"] == []
+
+
+def test_on_the_sellers_pages(shop: Service, simulator: Running, staff: httpx.Client) -> None:
+    """Apart from holds and from what is paid; releasing says what it is, and the payment counts."""
+    sale = paying(shop, simulator)
+    said = staff.get("/admin/codes/NORTH-26")
+    assert numbers_of(said)["Pending"] == "1"
+    for section, there in (("code-holds", False), ("code-pending", True), ("code-paid", False)):
+        shown = said.text.partition(f'id="{section}"')[2].partition("</section>")[0]
+        assert ("a@school.test" in shown) == there, section
+    path = f"/admin/redemptions/{sale['redemption']['id']}"
+    assert "The payment is under way, and keeps its place." in text_of(staff.get(path))
+    assert "has paid by a method that takes days" in text_of(staff.get(f"{path}/release"))
+    assert staff.post(f"{path}/release").headers["location"] == f"{path}?told=paying-after-all"
+    assert states(read(shop, sale)) == ("pending", "pending")

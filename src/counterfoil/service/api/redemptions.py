@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Query, Request, Response
@@ -88,15 +88,18 @@ async def table(
     """All redemptions that fit, as CSV, newest first, read page by page."""
     state = state_of(request)
     of_one = (await state.run(catalogue.institution(institution))).id if institution else None
+    return as_csv(state, code=code, period=period, status=status, institution=of_one)
+
+
+def as_csv(state: State, **which: Any) -> Response:
+    """Redemptions that `verbs.redemptions` finds by these, a line for each, read page by page."""
 
     async def lines() -> AsyncIterator[str]:
         columns = list(RedemptionOut.model_fields)
         yield _line(columns)
         after: tuple[datetime, UUID] | None = None
         while True:
-            claims = await state.run(
-                verbs.redemptions(code=code, period=period, status=status, institution=of_one, after=after, most=500)
-            )
+            claims = await state.run(verbs.redemptions(**which, after=after, most=500))
             for claim in claims:
                 row = RedemptionOut.of(claim).model_dump(mode="json")
                 yield _line([row[column] for column in columns])

@@ -20,12 +20,6 @@ pages = AdminRouter()
 _MOST = 50
 
 
-@pages.page("")
-async def first() -> Response:
-    """The first page."""
-    return RedirectResponse("/admin/attention", 303)
-
-
 @pages.page("/attention")
 async def matters(request: Request, resolved: bool = False, after: str | None = None) -> Response:
     """What a person must look at, newest first."""

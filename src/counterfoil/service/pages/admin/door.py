@@ -37,8 +37,7 @@ ROLE = "x-counterfoil-role"
 
 #: The pages that every page leads to, those of them that there are and that one may see.
 _NAVIGATION = (
-    ("/admin", "Home"),
-    ("/admin/institutions", "Institutions"),
+    ("/admin", "Institutions"),
     ("/admin/codes", "Codes"),
     ("/admin/redemptions", "Redemptions"),
     ("/admin/products", "Products"),

@@ -1,0 +1,92 @@
+"""The cap of one period of a code: raised freely, lowered below what is used by whoever says that they know."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fastapi import Request, Response
+
+from counterfoil import catalogue, errors, verbs
+from counterfoil.model import Usage
+from counterfoil.overview import CodeInFull
+from counterfoil.service.fields import LongText
+from counterfoil.service.pages.admin.codes import changes_of, found, path_to
+from counterfoil.service.pages.admin.door import AdminRouter, Role
+from counterfoil.service.pages.admin.forms import Form
+from counterfoil.service.pages.admin.showing import show, then
+from counterfoil.service.state import State, state_of
+
+pages = AdminRouter()
+
+MOST_CAP = 1_000_000_000
+
+
+@pages.page("/codes/{code}/cap")
+async def ask(request: Request, code: str, period: str | None = None) -> Response:
+    """Ask for the cap of a period."""
+    state = state_of(request)
+    full = await found(state, code)
+    usage = await _usage(state, full, period)
+    form = Form({"cap": str(usage.cap)} if usage.cap is not None else {"uncapped": "yes"})
+    return await _form(request, full, usage, form)
+
+
+@pages.action("/codes/{code}/cap", role=Role.STAFF)
+async def change(request: Request, code: str) -> Response:
+    """
+    Set it.
+
+    Below what is in use only with the tick "I know that n are in use", and only while no more are than it said.
+    """
+    state = state_of(request)
+    form = await Form.of(request)
+    full = await found(state, code)
+    usage = await _usage(state, full, form.typed("period"))
+    uncapped = form.ticked("uncapped")
+    cap = None if uncapped else form.whole("cap", least=0, most=MOST_CAP)
+    note = form.take("note", LongText)
+    if form.errors:
+        return await _form(request, full, usage, form, 422)
+    known = form.whole("known", least=0, most=MOST_CAP) if form.ticked("known") else None
+    taken = usage.completed + usage.pending + usage.held
+    try:
+        await state.run(
+            catalogue.set_cap(
+                code=full.code,
+                period=usage.period,
+                cap=cap,
+                note=note or None,
+                confirmed=known is not None and taken <= known,
+                shop=state.shop,
+            )
+        )
+    except errors.CapBelowUsed as below:
+        used = int(below.fields["used"])
+        more = "now " if known is not None else ""
+        form.wrong("cap", f"{used} places are {more}in use, which is more. To lower the cap all the same, tick below.")
+        return await _form(request, full, usage, form, 409, used=used)
+    return then(path_to(full.code.code, usage.period), "cap-set")
+
+
+async def _usage(state: State, full: CodeInFull, period: str | None) -> Usage:
+    wanted = period or full.code.period
+    catalogue.check_period(replace(full.code, calendar=full.calendar), wanted)
+    return await state.run(verbs.usage(code=full.code.code, period=wanted))
+
+
+async def _form(
+    request: Request, full: CodeInFull, usage: Usage, form: Form, status: int = 200, used: int | None = None
+) -> Response:
+    return show(
+        request,
+        "cap",
+        status,
+        full=full,
+        code=full.code,
+        path_here=path_to(full.code.code),
+        usage=usage,
+        form=form,
+        used=used,
+        changes=await state_of(request).run(changes_of(full, usage.period)),
+        prepared=usage.period in full.periods,
+    )

@@ -1,0 +1,43 @@
+-- Codes with the numbers of the period that is now, newest first: of one institution or of all; with a text in the code or
+-- in the institution's name. A line whose parameter is not given is left out (`Sql.given`).
+SELECT
+    counterfoil.code_document(chosen.code) AS document,
+    (chosen.code).code,
+    wanted.period,
+    CASE WHEN a.code_id IS NULL THEN pool.cap ELSE a.cap END AS cap,
+    coalesce(a.used, 0) - pending.places - reserved.places AS completed,
+    pending.places AS pending,
+    reserved.held,
+    reserved.next_release_at,
+    a.note
+FROM (
+    SELECT c AS code, c.id, coalesce(c.counts_with, c.id) AS counts_with
+    FROM counterfoil.code AS c
+    JOIN counterfoil.institution AS i ON i.id = c.institution_id
+    WHERE true
+        AND c.institution_id = :institution::bigint
+        AND (strpos(c.folded, :folded::text) > 0 OR strpos(lower(i.name), lower(:search::text)) > 0)
+        AND c.id < :after::bigint
+    ORDER BY c.id DESC
+    LIMIT :most::integer
+) AS chosen
+JOIN counterfoil.code AS pool ON pool.id = chosen.counts_with
+JOIN counterfoil.institution AS keeper ON keeper.id = pool.institution_id
+CROSS JOIN LATERAL (SELECT counterfoil.clock() AS moment OFFSET 0) AS now
+CROSS JOIN LATERAL (
+    SELECT counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, now.moment) AS period OFFSET 0
+) AS wanted
+LEFT JOIN counterfoil.allocation AS a ON a.code_id = pool.id AND a.period = wanted.period
+CROSS JOIN LATERAL (
+    SELECT
+        count(*) AS places,
+        count(*) FILTER (WHERE r.expires_at > now.moment) AS held,
+        min(r.expires_at) FILTER (WHERE r.expires_at > now.moment) AS next_release_at
+    FROM counterfoil.redemption AS r
+    WHERE r.counts_with = pool.id AND r.period = wanted.period AND r.status = 'reserved'
+) AS reserved
+CROSS JOIN LATERAL (
+    SELECT count(*) AS places FROM counterfoil.redemption AS r
+    WHERE r.counts_with = pool.id AND r.period = wanted.period AND r.status = 'pending'
+) AS pending
+ORDER BY chosen.id DESC
