@@ -35,7 +35,7 @@ _WITH_FIRST_PASSWORD = (FIRST, f"{FIRST}/password", "/admin/sign-out")
 ROLE = "x-counterfoil-role"
 
 
-#: The pages that every page leads to, those of them that there are and that one may see.
+#: The pages that every page leads to, beside one's own account: those of them that one may see.
 _NAVIGATION = (
     ("/admin", "Institutions"),
     ("/admin/codes", "Codes"),
@@ -49,7 +49,6 @@ _NAVIGATION = (
     ("/admin/audit", "Audit log"),
     ("/admin/accounts", "Accounts"),
     ("/admin/settings", "Settings"),
-    ("/admin/account", "My account"),
 )
 _pages: dict[str, Role] = {}
 
@@ -57,7 +56,7 @@ _pages: dict[str, Role] = {}
 def navigation(who: Who) -> list[tuple[str, str]]:
     """Where whoever is signed in may go: addresses and words."""
     if who.first_password:
-        return [(FIRST, "My account")]
+        return []
     return [(at, words) for at, words in _NAVIGATION if at in _pages and who.role.reaches(_pages[at])]
 
 
