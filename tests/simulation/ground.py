@@ -45,8 +45,8 @@ class Ground:
     def clear(self) -> None:
         """No rows."""
         for table in (
-            "entitlement", "checkout", "redemption", "allocation", "code", "product", "institution", "stripe_event",
-            "attention",
+            "portal_notice", "entitlement", "checkout", "redemption", "allocation", "code", "product", "institution",
+            "stripe_event", "attention",
         ):  # fmt: skip
             self.run(f"DELETE FROM counterfoil.{table}")
 
