@@ -84,6 +84,7 @@ def database(server: embedded.Server, _emptying: psycopg.Connection[Any]) -> str
     """An empty database: its URL. Deleting takes a few milliseconds; another database would take hundreds."""
     _emptying.execute(
         "DELETE FROM counterfoil.delivery; DELETE FROM counterfoil.event; DELETE FROM counterfoil.webhook_endpoint; "
+        "DELETE FROM counterfoil.step; "
         "DELETE FROM counterfoil.entitlement; DELETE FROM counterfoil.checkout; DELETE FROM counterfoil.redemption; "
         "DELETE FROM counterfoil.allocation; DELETE FROM counterfoil.code; DELETE FROM counterfoil.product; "
         "DELETE FROM counterfoil.institution; DELETE FROM counterfoil.stripe_event; DELETE FROM counterfoil.attention; "
