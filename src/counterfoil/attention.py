@@ -158,8 +158,8 @@ def resolve(*, id: int) -> Statement[Matter | None]:
     """A person has seen to it. Once is enough: a second time changes nothing. None: there is no such matter."""
     return Statement(
         Sql(
-            "UPDATE counterfoil.attention SET resolved_at = coalesce(resolved_at, (SELECT counterfoil.clock())) "
-            "WHERE id = :id::bigint RETURNING id, kind, subject, detail, raised_at, resolved_at"
+            "SELECT id, kind, subject, detail, raised_at, resolved_at "
+            "FROM counterfoil.resolve_attention(id => :id::bigint)"
         ),
         {"id": id},
         lambda rows: _matter(rows[0]) if rows else None,

@@ -56,12 +56,11 @@ class Stretch:
 
 @dataclass(frozen=True)
 class CapChange:
-    """The cap was set, with so many places in use at the time. None is no cap."""
+    """The cap was set. None is no cap."""
 
     at: datetime
     before: int | None
     after: int | None
-    in_use: int
     note: str | None
 
 
@@ -181,13 +180,13 @@ def _read(row: Row) -> Occupancy:
         stretches=tuple(_stretches(row, since, until, lapses)),
         lapses=tuple(since + begins * _ONE for begins, _ in lapses if begins >= 0),
         late=tuple(
-            LatePayment(reading.moment(one["at"]), UUID(one["redemption"]), one["kind"] == "reinstated", one["over_cap"])
+            LatePayment(
+                reading.moment(one["at"]), UUID(one["redemption"]), one["kind"] == "reinstated", one["over_cap"]
+            )
             for one in document(row["late"]) or ()
         ),
         caps=tuple(
-            CapChange(
-                reading.moment(one["changed_at"]), one["cap_before"], one["cap_after"], one["in_use"], one["note"]
-            )
+            CapChange(reading.moment(one["at"]), one["cap_before"], one["cap_after"], one["note"])
             for one in document(row["caps"]) or ()
         ),
     )
@@ -207,7 +206,9 @@ class _Level:
     flat: bool = True
 
 
-def _stretches(row: Row, since: datetime, until: datetime, lapses: Sequence[tuple[int, int | None]]) -> Iterator[Stretch]:
+def _stretches(
+    row: Row, since: datetime, until: datetime, lapses: Sequence[tuple[int, int | None]]
+) -> Iterator[Stretch]:
     begins = sorted(start for start, _ in lapses)
     ends = sorted(end for _, end in lapses if end is not None)
     # Where nothing was written down, holds may still have lapsed. In buckets they are told of at the end of one.

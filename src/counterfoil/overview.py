@@ -81,25 +81,13 @@ class CodeInFull:
 
 
 @dataclass(frozen=True)
-class CapChange:
-    """How a cap was changed, and why. None is no cap. *in_use* counts completed, pending and held places then."""
-
-    changed_at: datetime
-    before: int | None
-    after: int | None
-    in_use: int
-    note: str | None
-
-
-@dataclass(frozen=True)
 class InUse:
-    """What is on its way in an allocation, at one moment, and how its cap was changed, the last change first."""
+    """What is on its way in an allocation at one moment: live holds, delayed payments, and how many holds lapsed."""
 
     moment: datetime
     holds: tuple[Redemption, ...]
     lapsed: int
     payments: tuple[Redemption, ...]
-    changes: tuple[CapChange, ...]
 
 
 def overview(*, search: str | None = None, fullest: bool = False, skip: int = 0, most: int = 25) -> Statement[Overview]:
@@ -197,7 +185,6 @@ def in_use(*, counts_with: int, period: str, most: int = 100) -> Statement[InUse
             holds=tuple(reading.redemption(one) for one in row["holds"]),
             lapsed=row["lapsed"],
             payments=tuple(reading.redemption(one) for one in row["payments"]),
-            changes=tuple(_change(one) for one in row["changes"]),
         )
 
     return Statement(Sql.named("in_use"), {"counts_with": counts_with, "period": period, "most": most}, read)
@@ -205,14 +192,3 @@ def in_use(*, counts_with: int, period: str, most: int = 100) -> Statement[InUse
 
 def _sums(row: Row) -> Sums:
     return Sums(**{name: int(row[name]) for name in Sums.__dataclass_fields__})
-
-
-def _change(value: Any) -> CapChange:
-    doc = document(value)
-    return CapChange(
-        changed_at=reading.moment(doc["changed_at"]),
-        before=doc["cap_before"],
-        after=doc["cap_after"],
-        in_use=doc["in_use"],
-        note=doc["note"],
-    )

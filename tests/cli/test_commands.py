@@ -22,6 +22,7 @@ GROUPS = {
     "code": ("add", "list", "show", "pause", "resume"),
     "cap": ("set",),
     "key": ("create", "list", "revoke"),
+    "account": ("add", "list", "disable", "enable", "password"),
     "attention": ("resolve",),
     "webhook": ("create",),
     "simulator": ("advance",),

@@ -3,6 +3,10 @@ A real browser before a real shop.
 
 Nothing may go wrong unseen: an error in the console, a refusal by the page's own policy, or a request that leaves this
 machine fails the test. Screenshots go to build/screenshots.
+
+`visitor.walk()` looks at the page that is open as all see it: on a desk and on a phone, by day and by night, with
+axe, and once more without script. `visitor.walk("name")` keeps its picture as well; `make pictures` puts those with a
+name into docs/pictures.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from tests.support.serving import Service
 
@@ -27,6 +32,11 @@ from counterfoil.simulator import Running
 from counterfoil.stripe.drivers import SyncStripe
 
 SCREENSHOTS = Path(__file__).parent.parent.parent / "build" / "screenshots"
+#: Where the pictures of the docs go: elsewhere than usual only when `make pictures` asks for them.
+PICTURES = Path(os.environ.get("COUNTERFOIL_PICTURES") or SCREENSHOTS)
+DESK, PHONE = {"width": 1200, "height": 760}, {"width": 390, "height": 844}
+#: All its rules, also those that are advice and no norm.
+AXE = {"resultTypes": ["violations"]}
 
 
 def chromium() -> str | None:
@@ -65,10 +75,9 @@ class Visitor:
     """Somebody with a browser of their own."""
 
     def __init__(self, chrome: Browser, base: str, **options: Any) -> None:
-        self.base = base
-        self.context: BrowserContext = chrome.new_context(
-            base_url=base, locale="en-GB", timezone_id="Europe/London", **options
-        )
+        self.chrome, self.base = chrome, base
+        self.options = {"locale": "en-GB", "timezone_id": "Europe/London", "viewport": DESK} | options
+        self.context: BrowserContext = chrome.new_context(base_url=base, **self.options)
         self.context.set_default_timeout(10_000)
         self.page: Page = self.context.new_page()
         self.trouble: list[str] = []
@@ -118,6 +127,50 @@ class Visitor:
         """Keep a picture."""
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+    def walk(self, picture: str | None = None, *, again: bool = True) -> None:
+        """
+        Look at the page that is open as everybody sees it. It fails for what axe finds and for what is wider than the
+        screen; the console and the network are watched all the time.
+
+        Args:
+            picture: Keep its picture under this name.
+            again: Its address shows it again, so it is opened once more without script. Not so for the answer to a
+                form, and for a page that needs script.
+        """
+        for size in (DESK, PHONE):
+            self.page.set_viewport_size(size)  # type: ignore[arg-type]
+            for scheme in ("light", "dark"):
+                self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+                where = f"{self.page.url} at {size['width']}, {scheme}"
+                found = Axe().run(self.page, options=AXE)
+                assert found.violations_count == 0, f"{where}\n{found.generate_report()}"
+                wide = self.page.evaluate("document.documentElement.scrollWidth")
+                assert wide <= size["width"], f"{where}: {wide} wide"
+                if picture and (size, scheme) == (DESK, "light"):
+                    self.picture(picture)
+                elif picture:
+                    self.shoot(f"{picture}-{size['width']}-{scheme}")
+        self.page.emulate_media(color_scheme="light", reduced_motion="null")
+        self.page.set_viewport_size(DESK)  # type: ignore[arg-type]
+        if again:
+            self._walk_without_script()
+
+    def _walk_without_script(self) -> None:
+        plain = Visitor(self.chrome, self.base, **self.options, java_script_enabled=False)
+        plain.context.add_cookies(self.context.cookies())  # type: ignore[arg-type]
+        plain.go(self.page.url)
+        heading = self.page.get_by_role("heading", level=1).first.inner_text()
+        assert plain.page.get_by_role("heading", level=1).first.inner_text() == heading
+        plain.close()
+
+    def picture(self, name: str) -> None:
+        """Keep a picture for the docs: what is above the fold on a desk, and all of it if that is little more."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        tall = min(1100, max(480, self.page.evaluate("document.body.scrollHeight")))
+        self.page.set_viewport_size({"width": DESK["width"], "height": tall})
+        self.page.screenshot(path=PICTURES / f"{name}.png")
+        self.page.set_viewport_size(DESK)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Leave; nothing may have gone wrong unseen."""

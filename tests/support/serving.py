@@ -12,9 +12,11 @@ from typing import Any, Literal
 
 import httpx
 import uvicorn
+from fastapi import FastAPI
 
 from counterfoil.listening import listen
 from counterfoil.service.app import create_app
+from counterfoil.service.server import Server
 from counterfoil.service.settings import load
 from counterfoil.simulator import Running
 from tests.support.documented import Documented
@@ -72,7 +74,8 @@ class Service:
 @contextmanager
 def in_thread(app: Any, listening: socket.socket, *, lifespan: Literal["on", "off"] = "on") -> Iterator[str]:
     """Serve an application on a socket, in a thread, until the block ends: its address."""
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan=lifespan, access_log=False))
+    config = uvicorn.Config(app, log_level="warning", lifespan=lifespan, access_log=False)
+    server = Server(config, app) if isinstance(app, FastAPI) else uvicorn.Server(config)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listening.getsockname()[1]}"

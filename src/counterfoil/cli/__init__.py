@@ -26,6 +26,7 @@ COMMANDS = {
     "reconcile": ("reconcile", "Compare our rows with Stripe's sessions; settle what differs."),
     "replay": ("replay", "Settle the events that were never settled."),
     "key": ("key", "API keys."),
+    "account": ("account", "Who works on the seller's pages."),
     "simulator": ("simulator", "The Stripe Checkout simulator alone."),
 }
 

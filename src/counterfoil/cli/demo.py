@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.panel import Panel
 
 from counterfoil import movable_clock, schema
+from counterfoil.audit import Actor
 from counterfoil.cli import reach
 from counterfoil.cli.serve import check_database, run
 from counterfoil.cli.trouble import NotFine
@@ -69,7 +70,7 @@ def command(port: int | None, fresh: bool, no_open: bool) -> None:
             COUNTERFOIL_WEBHOOK_PRIVATE="on",
         )
         check_database(settings)
-        host = Psycopg(connection)
+        host = Psycopg(connection, acting=lambda: Actor("command", "counterfoil demo"))
         if not sample.is_there(host):
             stripe = SyncStripe(settings.stripe_secret_key, settings.clocks, settings.stripe_api_base)
             sample.make(host, stripe, simulator, settings.shop)

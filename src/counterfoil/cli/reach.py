@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -16,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from counterfoil import embedded
+from counterfoil.audit import Actor
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.service.settings import DatabaseUrl, SettingsImpossible, explained
 
@@ -89,7 +92,15 @@ def connection(*, use_embedded: bool = False) -> Iterator[psycopg.Connection[Any
 def host(*, use_embedded: bool = False) -> Iterator[Psycopg]:
     """A host to run verbs on."""
     with connection(use_embedded=use_embedded) as opened:
-        yield Psycopg(opened, _where().database_schema)
+        yield Psycopg(opened, _where().database_schema, acting)
+
+
+def acting() -> Actor:
+    """Whom the audit log calls what a command changes by: whoever is signed in to this machine."""
+    try:
+        return Actor("command", getpass.getuser())
+    except (OSError, KeyError):
+        return Actor("command", str(os.getuid()) if hasattr(os, "getuid") else "somebody")
 
 
 def schema_name() -> str:

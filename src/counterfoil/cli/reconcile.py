@@ -10,10 +10,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from counterfoil import audit
 from counterfoil.cli import reach
 from counterfoil.cli.driving import driving, progress
 from counterfoil.cli.trouble import NotFine
 from counterfoil.drift import WORDS
+from counterfoil.procedure import Procedure
 from counterfoil.reconcile import DAYS, Report, reconcile
 
 
@@ -32,6 +34,8 @@ def command(apply: bool, days: int, as_json: bool, use_embedded: bool) -> int:
     Example: counterfoil reconcile --apply
     """
     with driving(use_embedded=use_embedded) as (shop, run), progress() as bar:
+        if apply:
+            run(_kept(days))
         task = bar.add_task("asking Stripe", total=1.0)
 
         def tell(report: Report) -> None:
@@ -46,6 +50,10 @@ def command(apply: bool, days: int, as_json: bool, use_embedded: bool) -> int:
     if report.interrupted:
         raise NotFine(f"stopped half way, and what was done stays: {report.interrupted} Run it again")
     return 0 if report.fine else 1
+
+
+def _kept(days: int) -> Procedure[None]:
+    yield audit.keep(action="reconcile.applied", subject="Stripe", after={"days": days})
 
 
 def _print(report: Report) -> None:

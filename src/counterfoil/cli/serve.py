@@ -85,10 +85,12 @@ def check_database(settings: Settings) -> None:
 def run(settings: Settings, listening: socket.socket) -> None:
     """Serve in this very process, until a signal."""
     from counterfoil.service.app import create_app
+    from counterfoil.service.server import Server
 
     logs.configure(settings.log)
+    app = create_app(settings)
     config = uvicorn.Config(
-        create_app(settings),
+        app,
         log_config=None,
         access_log=False,
         lifespan="on",
@@ -97,7 +99,7 @@ def run(settings: Settings, listening: socket.socket) -> None:
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
     )
-    serve_until_told(uvicorn.Server(config), listening)
+    serve_until_told(Server(config, app), listening)
 
 
 def _worker(settings: Settings, listening: socket.socket) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -11,21 +11,34 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from counterfoil.audit import Actor
 from counterfoil.errors import InsideTransaction
 from counterfoil.hosts.translation import refusal
-from counterfoil.statement import Statement
+from counterfoil.statement import Sql, Statement
 
 T = TypeVar("T")
+
+#: Whoever a statement is run for, if the audit log is to know.
+Acting = Callable[[], Actor | None]
+
+
+def nobody() -> Actor | None:
+    """The audit log calls them by the database's user."""
+    return None
 
 
 class Psycopg:
     """Runs statements on a connection, or on connections of a pool. What decides needs autocommit."""
 
     def __init__(
-        self, source: psycopg.Connection[Any] | ConnectionPool[psycopg.Connection[Any]], schema: str = "counterfoil"
+        self,
+        source: psycopg.Connection[Any] | ConnectionPool[psycopg.Connection[Any]],
+        schema: str = "counterfoil",
+        acting: Acting = nobody,
     ) -> None:
         self._source = source
         self._schema = schema
+        self._acting = acting
 
     def run(self, statement: Statement[T]) -> T:
         """Run one statement and read its answer."""
@@ -36,8 +49,12 @@ class Psycopg:
 
     def _on(self, connection: psycopg.Connection[Any], statement: Statement[T]) -> T:
         _check(connection, statement)
-        with _translated(), connection.cursor(row_factory=dict_row) as cursor:
-            cursor.execute(statement.sql.for_psycopg(self._schema).encode(), statement.parameters)
+        text, parameters, told = _told(statement, self._schema, self._acting())
+        made: Any = psycopg.ClientCursor if told else psycopg.Cursor
+        with _translated(), made(connection, row_factory=dict_row) as cursor:
+            cursor.execute(text, parameters)
+            if told:
+                cursor.nextset()
             rows = cursor.fetchall()
         return statement.read(rows)
 
@@ -49,9 +66,11 @@ class AsyncPsycopg:
         self,
         source: psycopg.AsyncConnection[Any] | AsyncConnectionPool[psycopg.AsyncConnection[Any]],
         schema: str = "counterfoil",
+        acting: Acting = nobody,
     ) -> None:
         self._source = source
         self._schema = schema
+        self._acting = acting
 
     async def run(self, statement: Statement[T]) -> T:
         """Run one statement and read its answer."""
@@ -62,11 +81,31 @@ class AsyncPsycopg:
 
     async def _on(self, connection: psycopg.AsyncConnection[Any], statement: Statement[T]) -> T:
         _check(connection, statement)
+        text, parameters, told = _told(statement, self._schema, self._acting())
+        made: Any = psycopg.AsyncClientCursor if told else psycopg.AsyncCursor
         with _translated():
-            async with connection.cursor(row_factory=dict_row) as cursor:
-                await cursor.execute(statement.sql.for_psycopg(self._schema).encode(), statement.parameters)
+            async with made(connection, row_factory=dict_row) as cursor:
+                await cursor.execute(text, parameters)
+                if told:
+                    cursor.nextset()
                 rows = await cursor.fetchall()
         return statement.read(rows)
+
+
+#: Local to the transaction. Two statements that are sent as one are one round trip, and one transaction.
+_FOR = Sql("SELECT set_config('counterfoil.actor', :counterfoil_actor::text, true);\n")
+
+
+def _told(statement: Statement[Any], schema: str, actor: Actor | None) -> tuple[bytes, Mapping[str, Any], bool]:
+    """What to send, with which parameters; and whether it says whom it is for, which takes a client cursor."""
+    text = statement.sql.for_psycopg(schema)
+    if actor is None:
+        return text.encode(), statement.parameters, False
+    return (
+        (_FOR.for_psycopg(schema) + text).encode(),
+        {**statement.parameters, "counterfoil_actor": str(actor)},
+        True,
+    )
 
 
 def _check(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], statement: Statement[Any]) -> None:

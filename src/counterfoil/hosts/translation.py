@@ -17,6 +17,8 @@ def refusal(sqlstate: str | None, constraint: str | None) -> Refusal | None:
             return AlreadyExists("There is an institution with this slug. Choose another name or slug.")
         case "23505", "a_code_is_given_once":
             return AlreadyExists("There is a code that reads the same. Choose another.")
+        case "23505", "an_address_has_one_account":
+            return AlreadyExists("There is an account with this address.")
         case "23505", "product_pkey":
             return AlreadyExists("There is a product with this id. Choose another.")
     return None

@@ -14,12 +14,12 @@ from psycopg_pool import PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
-from starlette.staticfiles import StaticFiles
 
 from counterfoil import errors
 from counterfoil.service import openapi, problems
 from counterfoil.service.api import (
     attention,
+    audit,
     checkouts,
     codes,
     entitlements,
@@ -31,12 +31,15 @@ from counterfoil.service.api import (
     webhook,
     webhook_endpoints,
 )
+from counterfoil.service.changes import Changes
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.interval import reconciling
 from counterfoil.service.pages.admin import admin
+from counterfoil.service.pages.assets import Assets
 from counterfoil.service.pages.reference import reference
-from counterfoil.service.pages.rendering import HERE, page, wants_page
+from counterfoil.service.pages.rendering import wants_page
 from counterfoil.service.pages.shop.storefront import storefront
+from counterfoil.service.pages.trouble import trouble
 from counterfoil.service.problems import Problem
 from counterfoil.service.sending import sending
 from counterfoil.service.settings import Settings
@@ -65,6 +68,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
+    app.state.changes = Changes()
     for router in (
         institutions.api,
         products.api,
@@ -73,6 +77,7 @@ def create_app(settings: Settings) -> FastAPI:
         redemptions.api,
         entitlements.api,
         attention.api,
+        audit.api,
         events.api,
         webhook_endpoints.api,
     ):
@@ -85,7 +90,7 @@ def create_app(settings: Settings) -> FastAPI:
     if settings.storefront == "on":
         app.include_router(storefront)
     openapi.install(app)
-    app.mount("/static", StaticFiles(directory=HERE / "static"))
+    app.mount("/static", Assets())
 
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(errors.Refusal, _refusal)
@@ -102,10 +107,7 @@ def create_app(settings: Settings) -> FastAPI:
 async def _problem(request: Request, error: Any) -> Response:
     problem: Problem = error
     if wants_page(request):
-        kind = problems.KINDS[problem.code]
-        told = page(request, "trouble.html", problem.status or kind.status, title=kind.title, advice=problem.detail)
-        told.headers.update(problem.headers)
-        return told
+        return trouble(request, problem)
     return problem.response(_public_url(request))
 
 
@@ -116,7 +118,7 @@ async def _refusal(request: Request, error: Any) -> Response:
 async def _invalid(request: Request, error: Any) -> Response:
     found = error.errors()
     if any(one["type"] == "json_invalid" for one in found):
-        return Problem("bad-request", "The body is not JSON.").response(_public_url(request))
+        return await _problem(request, Problem("bad-request", "The body is not JSON."))
     wrong = [
         {
             "field": ".".join(str(part) for part in one["loc"][1:]) or str(one["loc"][0]),
@@ -125,15 +127,13 @@ async def _invalid(request: Request, error: Any) -> Response:
         for one in found
     ]
     detail = "; ".join(f"{one['field']}: {one['message']}" for one in wrong)
-    return Problem("invalid-request", detail, fields={"errors": wrong}).response(_public_url(request))
+    return await _problem(request, Problem("invalid-request", detail, fields={"errors": wrong}))
 
 
 async def _http(request: Request, error: Any) -> Response:
     code = _OF_STATUS.get(error.status_code, "internal" if error.status_code >= 500 else "bad-request")
     detail = problems.KINDS[code].advice if code != "bad-request" else str(error.detail)
     headers = dict(error.headers or {}) | (_allow(request) if code == "method-not-allowed" else {})
-    if code == "not-found" and wants_page(request):
-        return page(request, "not_found.html", 404)
     return await _problem(request, Problem(code, detail, error.status_code, headers=headers))
 
 
@@ -155,7 +155,11 @@ async def _database(request: Request, error: Any) -> Response:
 
 async def _internal(request: Request, error: Exception) -> Response:
     log.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
-    return await _problem(request, Problem("internal", problems.KINDS["internal"].advice))
+    answer = await _problem(request, Problem("internal", problems.KINDS["internal"].advice))
+    # This one is made outside all that dresses the others.
+    for name, value in SafeHeaders.HEADERS.items():
+        answer.headers.setdefault(name, value)
+    return answer
 
 
 def _public_url(request: Request) -> str:

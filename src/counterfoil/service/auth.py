@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Literal
 
 from counterfoil import reading
+from counterfoil.audit import Actor
 from counterfoil.service.problems import Problem
 from counterfoil.service.settings import Settings
 from counterfoil.statement import Row, Sql, Statement
@@ -32,6 +33,12 @@ class Caller:
 
     key_id: int
     scope: str
+    name: str
+
+    @property
+    def actor(self) -> Actor:
+        """Whom the audit log calls by it."""
+        return Actor("key", self.name, str(self.key_id))
 
     def must_reach(self, scope: Scope) -> None:
         """Refuse if the key's scope does not reach."""
@@ -99,25 +106,15 @@ def find_key(secret: str) -> Statement[Caller | None]:
     """The caller that a secret belongs to, unless it was revoked."""
 
     def read(rows: Sequence[Row]) -> Caller | None:
-        return Caller(rows[0]["id"], rows[0]["scope"]) if rows else None
+        return Caller(rows[0]["id"], rows[0]["scope"], rows[0]["name"]) if rows else None
 
-    return Statement(
-        Sql("SELECT id, scope FROM counterfoil.api_key WHERE secret_hash = :secret_hash::bytea AND revoked_at IS NULL"),
-        {"secret_hash": digest(secret)},
-        read,
-    )
-
-
-def may_manage(*, key_id: int, until: datetime) -> Statement[bool]:
-    """Whether a key reaches `manage` still, and *until* lies ahead by the database's clock. Id 0 is the admin key."""
     return Statement(
         Sql(
-            "SELECT counterfoil.clock() < :until::timestamptz AND (:key_id::bigint = 0 OR EXISTS ("
-            "SELECT FROM counterfoil.api_key AS k "
-            "WHERE k.id = :key_id::bigint AND k.scope = 'manage' AND k.revoked_at IS NULL)) AS good"
+            "SELECT id, scope, name FROM counterfoil.api_key "
+            "WHERE secret_hash = :secret_hash::bytea AND revoked_at IS NULL"
         ),
-        {"key_id": key_id, "until": until},
-        lambda rows: bool(rows[0]["good"]),
+        {"secret_hash": digest(secret)},
+        read,
     )
 
 

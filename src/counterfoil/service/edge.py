@@ -7,15 +7,19 @@ Plain ASGI, so that 401 comes before 404 and 422, and an unread body is never a 
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 from psycopg_pool import PoolTimeout
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from counterfoil import errors
 from counterfoil.service import auth, problems
+from counterfoil.service.pages.rendering import wants_page
+from counterfoil.service.pages.trouble import trouble
 from counterfoil.service.problems import Problem
 from counterfoil.service.state import State
 
@@ -56,11 +60,11 @@ class Door:
             if api and body and scope["method"] in _WITH_BODY and not _is_json(headers):
                 raise Problem("unsupported-media-type", "Send the body as application/json.")
         except Problem as problem:
-            await problem.response(state.settings.public_url)(scope, receive, send)
+            await _answer(problem, scope)(scope, receive, send)
             return
         except (psycopg.OperationalError, PoolTimeout):
             log.exception("the database cannot be reached")
-            await database_down().response(state.settings.public_url)(scope, receive, send)
+            await _answer(database_down(), scope)(scope, receive, send)
             return
 
         sent = False
@@ -82,6 +86,12 @@ class SafeHeaders:
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; "
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
+    HEADERS: ClassVar = {
+        "Content-Security-Policy": POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "same-origin",
+        "Cache-Control": "no-store",
+    }
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -95,10 +105,8 @@ class SafeHeaders:
         async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.setdefault("Content-Security-Policy", self.POLICY)
-                headers.setdefault("X-Content-Type-Options", "nosniff")
-                headers.setdefault("Referrer-Policy", "same-origin")
-                headers.setdefault("Cache-Control", "no-store")
+                for name, value in self.HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         await self.app(scope, receive, dressed)
@@ -109,9 +117,20 @@ def database_down() -> Problem:
     return problems.of(errors.Busy("The database cannot be reached. Try again in a moment.", retry_after=2))
 
 
+def _answer(problem: Problem, scope: Scope) -> Response:
+    request = Request(scope)
+    if wants_page(request):
+        return trouble(request, problem)
+    return problem.response(request.app.state.counterfoil.settings.public_url)
+
+
 async def caller_of(secret: str, state: State) -> auth.Caller | None:
     """Whose key this is, unless it was revoked."""
-    return auth.Caller(0, "all") if auth.is_admin(secret, state.settings) else await state.run(auth.find_key(secret))
+    return (
+        auth.Caller(0, "all", "the admin key")
+        if auth.is_admin(secret, state.settings)
+        else await state.run(auth.find_key(secret))
+    )
 
 
 async def _caller(headers: Headers, state: State) -> auth.Caller:

@@ -102,7 +102,9 @@ KINDS: dict[str, Kind] = {
         "Check STRIPE_WEBHOOK_SECRET, that nothing on the way rewrites the body, and this machine's clock.",
     ),
     "unauthorized": Kind(401, "No valid key", "Send Authorization: Bearer with a key that was not revoked."),
-    "forbidden": Kind(403, "The key's scope does not reach", "Use a key with the scope that the detail names."),
+    "forbidden": Kind(
+        403, "Not allowed", "Use a key with the scope that the detail names; on pages, an account whose role reaches."
+    ),
     "not-found": Kind(404, "Not found", "There is nothing at this address."),
     "method-not-allowed": Kind(405, "Method not allowed", "See the Allow header."),
     "too-large": Kind(413, "The body is too large", "Send a smaller body."),

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, PlainSerializer
 
 from counterfoil import model, reading
 from counterfoil.attention import Matter
+from counterfoil.audit import Entry
 from counterfoil.outgoing import Delivery, Endpoint, Event
 from counterfoil.pricing import AmountOff, Discount, PercentOff
 
@@ -314,6 +315,39 @@ class MatterOut(BaseModel):
             detail=dict(matter.detail),
             raised_at=matter.raised_at,
             resolved_at=matter.resolved_at,
+        )
+
+
+class ActorOut(BaseModel):
+    """Whoever did it: an account, a key, the command line, or the database's own user."""
+
+    kind: str
+    id: str | None
+    name: str
+
+
+class AuditOut(BaseModel):
+    """One change: by whom, of what, and what was different before and after, without secrets."""
+
+    id: str
+    at: Moment
+    actor: ActorOut
+    action: str
+    subject: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, entry: Entry) -> AuditOut:
+        """An entry as it is shown."""
+        return cls(
+            id=str(entry.id),
+            at=entry.at,
+            actor=ActorOut(kind=entry.actor.kind, id=entry.actor.id, name=entry.actor.name),
+            action=entry.action,
+            subject=entry.subject,
+            before=dict(entry.before) if entry.before is not None else None,
+            after=dict(entry.after) if entry.after is not None else None,
         )
 
 

@@ -188,8 +188,13 @@ def _line(problem: Any) -> str:
     message = str(problem.get("ctx", {}).get("error", problem["msg"]))
     if not name:
         return message
-    shown = "(hidden)" if any(word in name for word in ("KEY", "SECRET", "DATABASE_URL")) else str(problem["input"])
+    shown = "(hidden)" if is_secret(name) else str(problem["input"])
     return f"{name}={shown}: {message}"
+
+
+def is_secret(variable: str) -> bool:
+    """Whether the value of a variable is shown to nobody. A URL that one signs in with has a password in it."""
+    return any(word in variable for word in ("KEY", "SECRET", "DATABASE_URL", "SMTP_URL"))
 
 
 _MENDS = {

@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any, TypeVar
 
 import psycopg
@@ -19,10 +18,11 @@ from counterfoil.hosts.psycopg import AsyncPsycopg
 from counterfoil.model import Shop
 from counterfoil.pace import Pace
 from counterfoil.procedure import Procedure, adrive
+from counterfoil.service import acting
 from counterfoil.service.metrics import Metrics
+from counterfoil.service.passwords import Passwords
 from counterfoil.service.settings import Settings
 from counterfoil.service.skew import SkewWatch
-from counterfoil.service.throttle import Throttle
 from counterfoil.statement import Statement
 from counterfoil.stripe.drivers import AsyncStripe
 
@@ -41,7 +41,7 @@ class State:
     metrics: Metrics
     pace: Pace
     skew: SkewWatch
-    sign_ins: Throttle
+    passwords: Passwords
     _going_on: set[asyncio.Task[Any]] = field(default_factory=set)
 
     async def run(self, statement: Statement[T]) -> T:
@@ -89,12 +89,12 @@ async def running(settings: Settings) -> AsyncIterator[State]:
     state = State(
         settings=settings,
         shop=settings.shop,
-        database=AsyncPsycopg(pool, settings.database_schema),
+        database=AsyncPsycopg(pool, settings.database_schema, acting.current),
         stripe=stripe,
         metrics=Metrics(pace),
         pace=pace,
         skew=SkewWatch(settings.clocks),
-        sign_ins=Throttle(most=10, within=timedelta(minutes=15)),
+        passwords=Passwords(),
     )
     try:
         yield state

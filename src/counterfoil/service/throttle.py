@@ -1,37 +1,71 @@
-"""Whoever failed too often waits: counted in this process alone, and forgotten with it."""
+"""Whoever tried too often waits: counted in the database, so that it is the same for every process."""
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Callable
+import hashlib
+import hmac
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
-from counterfoil import clocks
+from counterfoil.service.problems import Problem
+from counterfoil.service.settings import Settings
+from counterfoil.service.state import State
+from counterfoil.statement import Sql, Statement
 
 
+@dataclass(frozen=True)
 class Throttle:
-    """*most* failures of one name *within* a time; then it waits until the oldest of them is that old."""
+    """*most* tries of anything that has a name in common, *within* a time; then whoever tries waits."""
 
-    def __init__(self, most: int, within: timedelta, steady: Callable[[], float] = clocks.steady) -> None:
-        self._most = most
-        self._within = within.total_seconds()
-        self._steady = steady
-        self._failures: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=most))
+    what: str
+    most: int
+    within: timedelta
 
-    def wait(self, name: str) -> float:
-        """Seconds until this name may try again; 0 if it may now."""
-        failures = self._failures.get(name)
-        if failures is None or len(failures) < self._most:
-            return 0.0
-        return max(0.0, failures[0] + self._within - self._steady())
+    def name(self, of: str, settings: Settings) -> str:
+        """The name to count by, of an address or an account: a keyed digest, so that the table tells of neither."""
+        text = f"throttle {self.what} {of}"
+        return hmac.new(settings.secret_key.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
-    def failed(self, name: str) -> None:
-        """It failed once more. Names whose failures are all old are forgotten."""
-        now = self._steady()
-        for other in [other for other, failures in self._failures.items() if failures[-1] + self._within <= now]:
-            del self._failures[other]
-        self._failures[name].append(now)
+    async def must_pass(self, state: State, names: Sequence[str]) -> None:
+        """
+        Count one try of all these names, before it is made.
 
-    def passed(self, name: str) -> None:
-        """It is trusted again."""
-        self._failures.pop(name, None)
+        Raises:
+            Problem: One of them was tried too often: ``rate-limited``, with how long to wait. Nothing is counted.
+        """
+        wait = math.ceil((await state.run(self.once(names))).total_seconds())
+        if wait > 0:
+            raise Problem(
+                "rate-limited",
+                f"Too many tries. Try again in {_in_words(wait)}.",
+                headers={"Retry-After": str(wait)},
+            )
+
+    def once(self, names: Sequence[str]) -> Statement[timedelta]:
+        """Count one try; or, counting nothing, how long to wait until there is room for one."""
+        return Statement(
+            Sql("SELECT counterfoil.try_once(:names::text[], :most::integer, :within::interval) AS wait"),
+            {"names": list(names), "most": self.most, "within": self.within},
+            lambda rows: rows[0]["wait"],
+        )
+
+    def passed(self, *, trusted: Sequence[str], others: Sequence[str]) -> Statement[None]:
+        """The try that was counted last went well: it counts no more. Of those that are *trusted* now, none does."""
+        return Statement(
+            Sql(
+                "UPDATE counterfoil.throttle AS t SET tried_at = CASE WHEN t.name = ANY (:trusted::text[]) THEN '{}' "
+                "ELSE t.tried_at[: cardinality(t.tried_at) - 1] END "
+                "WHERE t.name = ANY (:trusted::text[] || :others::text[]) RETURNING t.name"
+            ),
+            {"trusted": list(trusted), "others": list(others)},
+            lambda _: None,
+        )
+
+
+def _in_words(seconds: int) -> str:
+    if seconds < 60:
+        return f"{seconds} seconds"
+    minutes = math.ceil(seconds / 60)
+    return "a minute" if minutes == 1 else f"{minutes} minutes"

@@ -1,47 +1,32 @@
-"""Templates, money and times as people read them."""
+"""Templates, and what they may call."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
-from decimal import Decimal
+from contextvars import ContextVar
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from babel.numbers import format_currency
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from counterfoil.pricing import decimals
-
-HERE = Path(__file__).parent.parent
+from counterfoil.service.pages.assets import asset
+from counterfoil.service.pages.reader import Reader, reading
 
 _environment = Environment(
-    loader=FileSystemLoader(HERE / "templates"),
+    loader=FileSystemLoader(Path(__file__).parent.parent / "templates"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
 )
 
-
-def money(amount: int, currency: str) -> str:
-    """An amount of minor units, as it is written in English; with as many decimals as Stripe counts."""
-    places = decimals(currency)
-    pattern = "¤#,##0" + ("." + "0" * places if places else "")
-    number = Decimal(amount).scaleb(-places)
-    return format_currency(number, currency.upper(), pattern, locale="en_GB", currency_digits=False)
-
-
-def clock_time(moment: datetime, zone: str) -> str:
-    """The time of day in a zone, with the day if it is another one than today there."""
-    local = moment.astimezone(ZoneInfo(zone))
-    today = datetime.now(ZoneInfo(zone)).date()
-    return f"{local:%H:%M}" if local.date() == today else f"{local:%H:%M on %-d %B}"
+#: Who reads the page that is being rendered. Set for the length of one render, so that macros need not be handed it.
+_reader: ContextVar[Reader] = ContextVar("reader")
 
 
 def prose(text: str) -> Markup:
@@ -51,18 +36,67 @@ def prose(text: str) -> Markup:
     return Markup(re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", safe))  # noqa: S704 (escaped above)
 
 
-_environment.filters.update(time_in=clock_time, prose=prose)
-_environment.globals.update(money=money)
+def _money(amount: int, currency: str) -> str:
+    return _reader.get().money(amount, currency)
+
+
+def _number(count: int) -> str:
+    return _reader.get().number(count)
+
+
+def _time_in(moment: datetime, zone: str) -> str:
+    return _reader.get().time(moment, zone)
+
+
+def _moment_in(moment: datetime, zone: str) -> str:
+    return _reader.get().moment(moment, zone)
+
+
+def _day(day: date) -> str:
+    return _reader.get().day(day)
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")
+
+
+_environment.filters.update(time_in=_time_in, moment_in=_moment_in, day=_day, number=_number, iso=_iso, prose=prose)
+_environment.globals.update(money=_money, asset=asset)
+
+
+def reader_of(request: Request, now: datetime | None = None) -> Reader:
+    """Who reads the answer to this request."""
+    return reading(request.headers.get("accept-language", ""), now)
 
 
 def page(
-    request: Request, template: str, status: int = 200, *, headers: Mapping[str, str] | None = None, **values: Any
+    request: Request,
+    template: str,
+    status: int = 200,
+    *,
+    headers: Mapping[str, str] | None = None,
+    now: datetime | None = None,
+    **values: Any,
 ) -> HTMLResponse:
-    """A page."""
-    body = _environment.get_template(template).render(request=request, path=request.url.path, **values)
+    """A page. *now*, the database's clock, is what `time_in` needs to know whether a moment is today."""
+    mine = _reader.set(reader_of(request, now))
+    try:
+        body = _environment.get_template(template).render(
+            request=request, path=request.url.path, now=now, home=_home(request), **values
+        )
+    finally:
+        _reader.reset(mine)
     return HTMLResponse(body, status, headers)
 
 
 def wants_page(request: Request) -> bool:
     """Whether a person's browser asks, and not a program."""
     return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1")
+
+
+def _home(request: Request) -> str:
+    """Where somebody who is lost begins again: the part of the site they were in."""
+    for part in ("/admin", "/portal"):
+        if request.url.path == part or request.url.path.startswith(f"{part}/"):
+            return part
+    return "/" if request.app.state.counterfoil.settings.storefront == "on" else "/docs"

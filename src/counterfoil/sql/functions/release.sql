@@ -45,6 +45,13 @@ BEGIN
         ELSE 'released'
     END;
     IF outcome = 'released' THEN
+        -- One that has a checkout was told of when its end was asked for: see mark_ending.
+        IF reason = 'by_hand' AND claim.ending IS DISTINCT FROM reason THEN
+            PERFORM counterfoil.keep_record(
+                'redemption.release', claim.id::text,
+                jsonb_build_object('status', claim.status), jsonb_build_object('status', 'released')
+            );
+        END IF;
         PERFORM counterfoil.occupy(
             release.counts_with, claim.period,
             -counterfoil.end_redemption(

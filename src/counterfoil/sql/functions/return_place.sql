@@ -34,6 +34,10 @@ BEGIN
         RETURNING r.* INTO claim;
         PERFORM counterfoil.step(claim, 'refunded', moment);
         PERFORM counterfoil.announce_redemption(claim);
+        PERFORM counterfoil.keep_record(
+            'redemption.return', claim.id::text,
+            jsonb_build_object('status', 'completed'), jsonb_build_object('status', 'refunded')
+        );
         PERFORM counterfoil.occupy(return_place.counts_with, claim.period, -1);
         PERFORM counterfoil.revoke(return_place.counts_with, sale.id, moment);
     END IF;

@@ -32,9 +32,15 @@ BEGIN
             updated_at = moment
         WHERE a.code_id = set_cap.counts_with AND a.period = set_cap.period
         RETURNING a.* INTO changed;
-        INSERT INTO counterfoil.cap_change (code_id, period, changed_at, cap_before, cap_after, in_use, note)
-        VALUES (set_cap.counts_with, set_cap.period, moment, gate.cap, set_cap.cap, occupied, set_cap.note);
         PERFORM counterfoil.announce_fullness(changed, gate.used, gate.cap);
+        IF (changed.cap, changed.note) IS DISTINCT FROM (gate.cap, gate.note) THEN
+            PERFORM counterfoil.keep_record(
+                'cap.set', c.code || ' ' || set_cap.period,
+                jsonb_build_object('cap', gate.cap, 'note', gate.note),
+                jsonb_build_object('cap', changed.cap, 'note', changed.note)
+            )
+            FROM counterfoil.code AS c WHERE c.id = set_cap.counts_with;
+        END IF;
         outcome := 'set';
     END IF;
     RETURN NEXT;

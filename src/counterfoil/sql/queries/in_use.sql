@@ -1,5 +1,5 @@
 -- What is on its way in one allocation: live holds in the order in which they free themselves, delayed payments in the
--- order of their deadlines, how many holds have lapsed, and the cap's last changes.
+-- order of their deadlines, and how many holds have lapsed.
 WITH now AS MATERIALIZED (SELECT counterfoil.clock() AS moment)
 SELECT
     now.moment,
@@ -18,10 +18,5 @@ SELECT
         SELECT counterfoil.redemption_document(r) FROM counterfoil.redemption AS r
         WHERE r.counts_with = :counts_with::bigint AND r.period = :period::text AND r.status = 'pending'
         ORDER BY r.expires_at LIMIT :most::integer
-    ) AS payments,
-    ARRAY(
-        SELECT to_jsonb(change) FROM counterfoil.cap_change AS change
-        WHERE change.code_id = :counts_with::bigint AND change.period = :period::text
-        ORDER BY change.id DESC LIMIT :most::integer
-    ) AS changes
+    ) AS payments
 FROM now

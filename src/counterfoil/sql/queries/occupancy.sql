@@ -9,7 +9,7 @@
 WITH now AS MATERIALIZED (SELECT counterfoil.clock() AS moment),
 place AS MATERIALIZED (
     SELECT
-        pool.id, wanted.period, wanted.period = wanted.current AS is_current, keeper.time_zone,
+        pool.id, pool.code, wanted.period, wanted.period = wanted.current AS is_current, keeper.time_zone,
         CASE WHEN a.code_id IS NULL THEN pool.cap ELSE a.cap END AS cap,
         coalesce(a.used, 0) AS used, coalesce(a.created_at, now.moment) AS created_at
     FROM now
@@ -162,10 +162,13 @@ SELECT
     (
         SELECT jsonb_agg(to_jsonb(change) ORDER BY change.id)
         FROM (
-            SELECT c.id, c.changed_at, c.cap_before, c.cap_after, c.in_use, c.note
-            FROM counterfoil.cap_change AS c
-            WHERE c.code_id = place.id AND c.period = place.period
-            ORDER BY c.id DESC LIMIT 200
+            SELECT
+                l.id, l.at, (l.before ->> 'cap')::bigint AS cap_before, (l.after ->> 'cap')::bigint AS cap_after,
+                l.after ->> 'note' AS note
+            FROM counterfoil.audit AS l
+            WHERE l.subject = place.code || ' ' || place.period AND l.action = 'cap.set'
+            ORDER BY l.id DESC LIMIT 200
         ) AS change
+        WHERE change.cap_before IS DISTINCT FROM change.cap_after
     ) AS caps
 FROM now, place, span, opening

@@ -1,23 +1,5 @@
 -- What the seller's pages read, at any size: each list in the order of an index, each number from the gate.
 
--- How the cap of an allocation came to be what it is: written by whatever sets it, in the same transaction.
-CREATE TABLE counterfoil.cap_change (
-    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    code_id     bigint NOT NULL,
-    period      text NOT NULL,
-    changed_at  timestamptz NOT NULL,
-    -- NULL is no cap.
-    cap_before  bigint,
-    cap_after   bigint,
-    -- Places in use at that moment: completed, pending and held.
-    in_use      bigint NOT NULL,
-    note        text,
-    CONSTRAINT a_cap_change_is_of_an_allocation
-        FOREIGN KEY (code_id, period) REFERENCES counterfoil.allocation (code_id, period) ON DELETE CASCADE
-);
-
-CREATE INDEX cap_change_of_an_allocation ON counterfoil.cap_change (code_id, period, id DESC);
-
 -- Two people who edit the same product do not overwrite each other unseen.
 ALTER TABLE counterfoil.product ADD COLUMN version bigint NOT NULL DEFAULT 1;
 

@@ -2,16 +2,23 @@
 
 from counterfoil.service.pages.admin import (
     attention,
+    audit_log,
     caps,
     code_terms,
     codes,
     giving_back,
     home,
     institutions,
+    keys,
+    live,
+    me,
+    people,
     products,
     reconcile,
     redemptions,
+    settings_page,
     sign_in,
+    webhooks,
 )
 
 #: The routers of all of them.
@@ -28,4 +35,11 @@ admin = (
     products.pages,
     attention.pages,
     reconcile.pages,
+    keys.pages,
+    webhooks.pages,
+    audit_log.pages,
+    settings_page.pages,
+    people.pages,
+    me.pages,
+    live.pages,
 )

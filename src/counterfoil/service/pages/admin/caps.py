@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from fastapi import Request, Response
 
-from counterfoil import catalogue, errors, overview, verbs
+from counterfoil import catalogue, errors, verbs
 from counterfoil.model import Usage
 from counterfoil.overview import CodeInFull
 from counterfoil.service.fields import LongText
-from counterfoil.service.pages.admin.codes import found, path_to
+from counterfoil.service.pages.admin.codes import changes_of, found, path_to
 from counterfoil.service.pages.admin.door import AdminRouter, Role
 from counterfoil.service.pages.admin.forms import Form
 from counterfoil.service.pages.admin.showing import show, then
@@ -77,7 +77,6 @@ async def _usage(state: State, full: CodeInFull, period: str | None) -> Usage:
 async def _form(
     request: Request, full: CodeInFull, usage: Usage, form: Form, status: int = 200, used: int | None = None
 ) -> Response:
-    live = await state_of(request).run(overview.in_use(counts_with=full.counts_with, period=usage.period, most=20))
     return show(
         request,
         "cap",
@@ -88,6 +87,6 @@ async def _form(
         usage=usage,
         form=form,
         used=used,
-        changes=live.changes,
+        changes=await state_of(request).run(changes_of(full, usage.period)),
         prepared=usage.period in full.periods,
     )

@@ -31,39 +31,39 @@ KINDS = {"percent": "Per cent off", "amount_off": "An amount off", "price": "A f
 _PRODUCTS = 500
 
 
-@pages.page("/institutions/{slug}/new-code")
-async def new(request: Request, slug: str) -> Response:
+@pages.page("/institutions/{institution}/new-code")
+async def new(request: Request, institution: str) -> Response:
     """Ask about a new code of an institution."""
     form = Form(
         {"kind": "percent", "currency": "gbp", "calendar": "academic_year", "per_buyer": "1", "refund_policy": "keep"}
     )
-    return await _form(request, form, slug=slug)
+    return await _form(request, form, slug=institution)
 
 
-@pages.action("/institutions/{slug}/new-code", role=Role.STAFF)
-async def add(request: Request, slug: str) -> Response:
+@pages.action("/institutions/{institution}/new-code", role=Role.STAFF)
+async def add(request: Request, institution: str) -> Response:
     """Add it."""
     state = state_of(request)
     form = await Form.of(request)
-    institution = await institutions.found(state, slug)
+    school = await institutions.found(state, institution)
     code = form.take("code", TypedCode)
     calendar = form.one_of("calendar", list(Calendar))
     counts_with = form.take("counts_with", TypedCode, or_none=True)
     terms = await _terms(state, form, paused=False)
     if terms is None or form.errors or calendar is None:
-        return await _form(request, form, 422, slug=slug)
+        return await _form(request, form, 422, slug=institution)
     try:
         made = await state.run(
             catalogue.add_code(
-                institution=institution, code=code, terms=terms, calendar=Calendar(calendar), counts_with=counts_with
+                institution=school, code=code, terms=terms, calendar=Calendar(calendar), counts_with=counts_with
             )
         )
     except errors.AlreadyExists:
         form.wrong("code", "There is a code that reads the same: case, spaces and dashes make no difference.")
-        return await _form(request, form, 409, slug=slug)
+        return await _form(request, form, 409, slug=institution)
     except errors.CodeUnknown as unknown:
         form.wrong("counts_with", unknown.detail)
-        return await _form(request, form, 422, slug=slug)
+        return await _form(request, form, 422, slug=institution)
     return then(path_to(made.code), "code-added")
 
 

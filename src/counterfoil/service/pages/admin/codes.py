@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fastapi import Request, Response
 
-from counterfoil import catalogue, errors, overview, verbs
+from counterfoil import audit, catalogue, errors, overview, verbs
 from counterfoil.codes import fold
 from counterfoil.model import RedemptionStatus
 from counterfoil.overview import CodeInFull
@@ -16,6 +16,7 @@ from counterfoil.service.pages.admin.door import AdminRouter, Role
 from counterfoil.service.pages.admin.showing import CALENDARS, POLICIES, REASONS, show, then
 from counterfoil.service.problems import Problem
 from counterfoil.service.state import State, state_of
+from counterfoil.statement import Statement
 
 pages = AdminRouter()
 
@@ -42,6 +43,11 @@ def path_to(code: str, period: str | None = None) -> str:
     return f"/admin/codes/{fold(code)}" + (f"?period={period}" if period else "")
 
 
+def changes_of(full: CodeInFull, period: str) -> Statement[list[audit.Entry]]:
+    """How a cap came to be what it is: what the audit log has of it, the last change first."""
+    return audit.entries(action="cap.set", subject=f"{full.pool} {period}", most=20)
+
+
 @pages.page("/codes")
 async def listed(request: Request, q: str = "", after: str | None = None) -> Response:
     """All codes with the numbers of the periods that are now."""
@@ -66,26 +72,29 @@ async def one(request: Request, code: str, period: str | None = None) -> Respons
     """One code in one period: its numbers, what is on its way, its newest sales, its cap."""
     state = state_of(request)
     full = await found(state, code)
-    now = full.code.period
-    wanted = period or now
+    current = full.code.period
+    wanted = period or current
     catalogue.check_period(replace(full.code, calendar=full.calendar), wanted)
-    following = next_key(full.calendar, now)
-    earlier = [one for one in full.periods if one not in (now, following)]
+    following = next_key(full.calendar, current)
+    earlier = [one for one in full.periods if one not in (current, following)]
+    live = await state.run(overview.in_use(counts_with=full.counts_with, period=wanted, most=_MOST_LIVE))
     return show(
         request,
         "code",
+        now=live.moment,
         full=full,
         code=full.code,
         path_here=path_to(full.code.code),
         period=wanted,
-        now=now,
+        current=current,
         following=following,
         earlier=earlier[:_TABS],
         long_ago=earlier[_TABS:],
         prepared=wanted in full.periods,
         days=period_days(full.calendar, wanted, full.year_start),
         usage=await state.run(verbs.usage(code=code, period=wanted)),
-        live=await state.run(overview.in_use(counts_with=full.counts_with, period=wanted, most=_MOST_LIVE)),
+        live=live,
+        changes=await state.run(changes_of(full, wanted)),
         newest=await state.run(
             verbs.redemptions(code=code, period=wanted, status=RedemptionStatus.COMPLETED, most=_NEWEST)
         ),

@@ -1,74 +1,70 @@
 """
-The door of the seller's own pages: an API key that reaches `manage` opens it.
+The door of the seller's own pages: whoever is signed in, and may do what a route does, goes through.
 
-The browser keeps a signed ticket, never the key. At each request the key behind it is looked up: one that was revoked
-is out at once.
+The browser keeps a random token, the database its digest: a session is looked up at each request, so one that was ended
+is out at once. What a route needs is said where it is declared, by `AdminRouter`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from starlette.responses import RedirectResponse
 
-from counterfoil import records
-from counterfoil.service import auth
-from counterfoil.service.auth import Caller
+from counterfoil.service import sessions
+from counterfoil.service.acting import acting
 from counterfoil.service.pages import browser
 from counterfoil.service.problems import Problem
-from counterfoil.service.settings import Settings
+from counterfoil.service.roles import Role
+from counterfoil.service.sessions import Who
 from counterfoil.service.state import State, state_of
+
+__all__ = ["AdminRoute", "AdminRouter", "Role", "Who", "let_in", "let_out", "who_is"]
 
 COOKIE = "counterfoil_admin"
 SIGN_IN = "/admin/sign-in"
-#: How long a ticket is good.
-GOOD_FOR = timedelta(hours=8)
-
+#: All there is for whoever has not chosen a password of their own yet.
+FIRST = "/admin/account"
+_WITH_FIRST_PASSWORD = (FIRST, f"{FIRST}/password", "/admin/sign-out")
 
 #: Where a route says the role that it needs.
 ROLE = "x-counterfoil-role"
 
 
-class Role(StrEnum):
-    """What somebody may do on the seller's pages: look; change what is sold and to whom; everything."""
+#: The pages that every page leads to, those of them that there are and that one may see.
+_NAVIGATION = (
+    ("/admin", "Home"),
+    ("/admin/institutions", "Institutions"),
+    ("/admin/codes", "Codes"),
+    ("/admin/redemptions", "Redemptions"),
+    ("/admin/products", "Products"),
+    ("/admin/attention", "Needs attention"),
+    ("/admin/reconcile", "Reconcile"),
+    ("/admin/keys", "Keys"),
+    ("/admin/webhooks", "Webhooks"),
+    ("/admin/audit", "Audit log"),
+    ("/admin/accounts", "Accounts"),
+    ("/admin/settings", "Settings"),
+    ("/admin/account", "My account"),
+)
+_pages: dict[str, Role] = {}
 
-    READ_ONLY = "read-only"
-    STAFF = "staff"
-    OWNER = "owner"
 
-    def reaches(self, least: Role) -> bool:
-        """Whether this role may do what *least* may."""
-        return _RANK[self] >= _RANK[least]
-
-
-_RANK = {role: rank for rank, role in enumerate(Role)}
-
-
-@dataclass(frozen=True)
-class Who:
-    """Whoever is signed in. On a page: ``request.state.who``."""
-
-    name: str
-    role: Role
-
-    def may(self, role: str) -> bool:
-        """Whether they may do what this role may: a page shows the buttons that would work."""
-        return self.role.reaches(Role(role))
+def navigation(who: Who) -> list[tuple[str, str]]:
+    """Where whoever is signed in may go: addresses and words."""
+    if who.first_password:
+        return [(FIRST, "My account")]
+    return [(at, words) for at, words in _NAVIGATION if at in _pages and who.role.reaches(_pages[at])]
 
 
 class AdminRoute(APIRoute):
     """
     A page behind the door: whoever is not signed in is sent to sign in, another site's form is refused, and so is
-    whoever's role does not reach.
+    whoever's role does not reach. What a form changes, the audit log knows by whom.
     """
 
     @property
@@ -83,15 +79,20 @@ class AdminRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             state = state_of(request)
-            who = await _signed_in(request, state)
+            who = await who_is(request, state, touch=_by_hand(request))
             if who is None:
                 return RedirectResponse(SIGN_IN, 303)
             if request.method == "POST":
                 browser.must_be_ours(request, state)
+            if who.first_password and self.path not in _WITH_FIRST_PASSWORD:
+                return RedirectResponse(FIRST, 303)
             if not who.role.reaches(self.role):
                 raise Problem("forbidden", f"This needs the role {self.role}, and yours is {who.role}. Ask an owner.")
-            request.state.who = who
-            return await handler(request)
+            request.state.who, request.state.navigation = who, navigation(who)
+            if request.method != "POST":
+                return await handler(request)
+            with acting(who.actor):
+                return await handler(request)
 
         return guarded
 
@@ -104,6 +105,7 @@ class AdminRouter(APIRouter):
 
     def page(self, path: str, *, role: Role = Role.READ_ONLY) -> Callable[[Any], Any]:
         """Declare a page: it changes nothing, so whoever is signed in may see it, unless it shows what is secret."""
+        _pages[f"{self.prefix}{path}"] = role
         return self.api_route(path, methods=["GET"], openapi_extra={ROLE: role})
 
     def action(self, path: str, *, role: Role) -> Callable[[Any], Any]:
@@ -111,13 +113,26 @@ class AdminRouter(APIRouter):
         return self.api_route(path, methods=["POST"], openapi_extra={ROLE: role})
 
 
-async def let_in(response: Response, caller: Caller, state: State) -> Response:
-    """Give the browser a ticket of this caller's key."""
-    ends_at = await state.run(records.now()) + GOOD_FOR
+async def who_is(request: Request, state: State, *, touch: bool) -> Who | None:
+    """Whoever is signed in with this browser. *touch*: they are at work, so the session goes on."""
+    token = request.cookies.get(COOKIE, "")
+    if not re.fullmatch(r"[\w-]{43}", token, re.ASCII):
+        return None
+    return await state.run(sessions.who_is(token=token, settings=state.settings, touch=touch))
+
+
+async def let_in(
+    response: Response, request: Request, *, account: int | None = None, key: int | None = None
+) -> Response:
+    """Begin a session of an account, or of a key, with this browser."""
+    state = state_of(request)
+    token = sessions.new_token()
+    named = sessions.browser_of(request.headers.get("user-agent", ""))
+    await state.run(sessions.begin(token=token, browser=named, settings=state.settings, account=account, key=key))
     response.set_cookie(
         COOKIE,
-        _signed(f"{caller.key_id}.{int(ends_at.timestamp())}", state.settings),
-        max_age=int(GOOD_FOR.total_seconds()),
+        token,
+        max_age=int(sessions.LONGEST.total_seconds()),
         path="/admin",
         httponly=True,
         samesite="strict",
@@ -127,23 +142,11 @@ async def let_in(response: Response, caller: Caller, state: State) -> Response:
 
 
 def let_out(response: Response) -> Response:
-    """Take the ticket away."""
+    """Take the token away."""
     response.delete_cookie(COOKIE, path="/admin")
     return response
 
 
-async def _signed_in(request: Request, state: State) -> Who | None:
-    ticket = request.cookies.get(COOKIE, "")
-    found = re.fullmatch(r"((\d{1,18})\.(\d{1,11}))\.[0-9a-f]{64}", ticket, re.ASCII)
-    if not found or not hmac.compare_digest(ticket, _signed(found[1], state.settings)):
-        return None
-    key_id, ends_at = int(found[2]), datetime.fromtimestamp(int(found[3]), UTC)
-    if not await state.run(auth.may_manage(key_id=key_id, until=ends_at)):
-        return None
-    return Who("the admin key" if key_id == 0 else f"key {key_id}", Role.OWNER)
-
-
-def _signed(text: str, settings: Settings) -> str:
-    # The admin key is in no table: it is signed with, so that a ticket ends when it is changed.
-    secret = f"{settings.secret_key}\0admin\0{settings.admin_key or ''}".encode()
-    return f"{text}.{hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()}"
+def _by_hand(request: Request) -> bool:
+    # What a page fetches by itself, while something changes, keeps nobody signed in.
+    return request.headers.get("sec-fetch-mode", "navigate") == "navigate"

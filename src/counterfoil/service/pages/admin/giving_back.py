@@ -85,6 +85,7 @@ async def _ask(
         request,
         what,
         (problem.status or 503) if problem else 200,
+        now=claim.read_at,
         claim=claim,
         sale=sale,
         code=code,

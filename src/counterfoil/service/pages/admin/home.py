@@ -13,8 +13,6 @@ pages = AdminRouter()
 
 #: Institutions on a page.
 MOST = 25
-#: Open matters that are counted.
-_MATTERS = 100
 
 
 @pages.page("")
@@ -22,10 +20,9 @@ async def home(request: Request, q: str = "", sort: str = "", page: str = "1") -
     """Institutions with their sums, searched and sorted, a page of them; and the sums of all that fit."""
     state = state_of(request)
     searched = q.replace("\0", "").strip()[:250]
-    number = int(page) if page.isascii() and page.isdigit() and int(page[:6]) >= 1 else 1
-    number = min(number, 100_000)
+    number = max(1, int(page[:6])) if page.isascii() and page.isdigit() else 1
     await state.run(attention.notice())
-    matters = await state.run(attention.matters(resolved=False, most=_MATTERS))
+    matters = await state.run(attention.matters(resolved=False, most=1))
     found = await state.run(
         overview.overview(search=searched or None, fullest=sort == "fullest", skip=(number - 1) * MOST, most=MOST)
     )
@@ -38,6 +35,5 @@ async def home(request: Request, q: str = "", sort: str = "", page: str = "1") -
         number=number,
         pages=max(1, -(-found.number // MOST)),
         most=MOST,
-        matters=matters,
-        most_matters=_MATTERS,
+        newest_matter=matters[0] if matters else None,
     )

@@ -32,51 +32,51 @@ async def found(state: State, key: str) -> Institution:
         raise Problem("not-found", unknown.detail) from None
 
 
-@pages.page("/institutions/{slug}")
-async def one(request: Request, slug: str, after: str | None = None) -> Response:
+@pages.page("/institutions/{institution}")
+async def one(request: Request, institution: str, after: str | None = None) -> Response:
     """Its codes with the numbers of the periods that are now, and the sums of its years."""
     state = state_of(request)
-    institution = await found(state, slug)
+    school = await found(state, institution)
     since = read_cursor(after, int)
     codes = await state.run(
-        overview.codes_with_numbers(institution=institution.id, after=since[0] if since else None, most=MOST + 1)
+        overview.codes_with_numbers(institution=school.id, after=since[0] if since else None, most=MOST + 1)
     )
     return show(
         request,
         "institution",
-        institution=institution,
+        institution=school,
         codes=codes[:MOST],
         more=cursor(codes[MOST - 1][0].id) if len(codes) > MOST else None,
         first=since is None,
-        years=await state.run(overview.years(institution=institution.id)),
-        starts=starts(institution.year_start),
+        years=await state.run(overview.years(institution=school.id)),
+        starts=starts(school.year_start),
     )
 
 
-@pages.page("/institutions/{slug}/edit")
-async def edit(request: Request, slug: str) -> Response:
+@pages.page("/institutions/{institution}/edit")
+async def edit(request: Request, institution: str) -> Response:
     """What may be changed of it: its name."""
-    institution = await found(state_of(request), slug)
-    return _rename_form(request, institution, Form({"name": institution.name, "was": institution.name}))
+    school = await found(state_of(request), institution)
+    return _rename_form(request, school, Form({"name": school.name, "was": school.name}))
 
 
-@pages.action("/institutions/{slug}/edit", role=Role.STAFF)
-async def rename(request: Request, slug: str) -> Response:
+@pages.action("/institutions/{institution}/edit", role=Role.STAFF)
+async def rename(request: Request, institution: str) -> Response:
     """Give it another name, if nobody else did meanwhile."""
     state = state_of(request)
-    institution = await found(state, slug)
+    school = await found(state, institution)
     form = await Form.of(request)
     name = form.take("name", Text)
     if form.errors:
-        return _rename_form(request, institution, form, 422)
-    if form.typed("was") != institution.name or not await state.run(
-        catalogue.rename_institution(institution=institution, name=name)
+        return _rename_form(request, school, form, 422)
+    if form.typed("was") != school.name or not await state.run(
+        catalogue.rename_institution(institution=school, name=name)
     ):
-        now = await found(state, slug)
+        now = await found(state, institution)
         again = Form({"name": form.typed("name"), "was": now.name})
         again.wrong("name", f"Somebody changed the name to “{now.name}” meanwhile. Save again to change it to yours.")
         return _rename_form(request, now, again, 409)
-    return then(f"/admin/institutions/{institution.slug}", "institution-renamed")
+    return then(f"/admin/institutions/{school.slug}", "institution-renamed")
 
 
 @pages.page("/new-institution")

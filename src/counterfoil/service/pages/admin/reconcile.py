@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from fastapi import Request, Response
 
+from counterfoil import audit
 from counterfoil.drift import WORDS
 from counterfoil.reconcile import DAYS, reconcile
 from counterfoil.service.pages.admin.door import AdminRouter, Role
@@ -33,5 +34,8 @@ async def look(request: Request) -> Response:
     text = str(given.get("days", ""))
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _MOST_DAYS):
         raise Problem("invalid-request", f"Days are a whole number from 1 to {_MOST_DAYS}.")
-    report = await state.drive(reconcile(state.shop, apply="apply" in given, last=timedelta(days=int(text))))
+    applied = "apply" in given
+    if applied:
+        await state.run(audit.keep(action="reconcile.applied", subject="Stripe", after={"days": int(text)}))
+    report = await state.drive(reconcile(state.shop, apply=applied, last=timedelta(days=int(text))))
     return page(request, "admin/reconcile.html", report=report, days=int(text), words=WORDS)

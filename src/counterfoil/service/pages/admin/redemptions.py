@@ -76,6 +76,7 @@ async def listed(
     return show(
         request,
         "redemptions",
+        now=found[0].read_at if found else None,
         found=found[:MOST],
         wanted=wanted,
         query=wanted.query,
@@ -126,6 +127,7 @@ async def one(request: Request, id: str) -> Response:
     return show(
         request,
         "redemption",
+        now=claim.read_at,
         claim=claim,
         sale=sale,
         code=code,

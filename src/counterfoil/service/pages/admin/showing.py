@@ -10,8 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from counterfoil.codes import fold
 from counterfoil.model import RefundPolicy, ReleaseReason
 from counterfoil.periods import Calendar
-from counterfoil.pricing import AmountOff, Discount, PercentOff
-from counterfoil.service.pages.rendering import money, page
+from counterfoil.service.pages.rendering import page
 
 #: What a page tells after a form was sent: by the word in its address, so that no text comes from there.
 TOLD = {
@@ -61,19 +60,10 @@ CALENDARS = {
 def show(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """A page of the admin, with what it tells about the form that led here."""
     told = TOLD.get(request.query_params.get("told", ""))
-    common = {"told": told, "fold": fold, "reduction": reduction, "who": request.state.who}
+    common = {"told": told, "fold": fold, "who": request.state.who}
     return page(request, f"admin/{template}.html", status, **(common | values))
 
 
 def then(path: str, told: str) -> RedirectResponse:
     """After a form: go there, and be told."""
     return RedirectResponse(f"{path}{'&' if '?' in path else '?'}told={told}", 303)
-
-
-def reduction(discount: Discount) -> str:
-    """What a code takes off, in words."""
-    if isinstance(discount, PercentOff):
-        return f"{discount.percent.normalize():f} % off"
-    if isinstance(discount, AmountOff):
-        return f"{money(discount.amount_off, discount.currency)} off"
-    return f"{money(discount.price, discount.currency)} instead of the price"

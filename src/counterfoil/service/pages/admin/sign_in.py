@@ -1,59 +1,109 @@
-"""Signing in and out of the seller's own pages."""
+"""Signing in and out of the seller's own pages: with an account, or, where there is none yet, with a key."""
 
 from __future__ import annotations
 
 import logging
-import math
+from collections.abc import Mapping
+from datetime import timedelta
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
+from counterfoil.audit import Actor
+from counterfoil.service import accounts, sessions
+from counterfoil.service.acting import acting
 from counterfoil.service.auth import REACH
 from counterfoil.service.edge import caller_of
 from counterfoil.service.pages import browser
 from counterfoil.service.pages.admin import door
+from counterfoil.service.pages.admin.door import AdminRouter, Role
 from counterfoil.service.pages.rendering import page
+from counterfoil.service.pages.shop import origin
 from counterfoil.service.problems import Problem
-from counterfoil.service.state import state_of
+from counterfoil.service.state import State, state_of
+from counterfoil.service.throttle import Throttle
 
 log = logging.getLogger(__name__)
 
 #: Before the door, and behind it.
 entrance = APIRouter(prefix="/admin", include_in_schema=False)
-pages = door.AdminRouter()
+pages = AdminRouter()
+
+#: Of an address that tries many accounts, and of an account that is tried from many addresses.
+TRIES = Throttle("sign-in", most=10, within=timedelta(minutes=15))
 
 
 @entrance.get("/sign-in")
 async def form(request: Request) -> Response:
-    """Ask for a key."""
-    return page(request, "admin/sign_in.html", wrong=None)
+    """Ask who it is."""
+    return _form(request)
 
 
 @entrance.post("/sign-in")
 async def sign_in(request: Request) -> Response:
-    """Let in whoever has a key that reaches `manage`. Ten wrong ones from an address, and it waits."""
+    """Let in whoever has an account, or a key that reaches `manage`. Ten that were wrong, and it waits."""
     state = state_of(request)
     browser.must_be_ours(request, state)
-    address = request.client.host if request.client else ""
-    wait = math.ceil(state.sign_ins.wait(address))
-    if wait:
-        raise Problem(
-            "rate-limited",
-            f"Too many wrong keys came from this address. Try again in {math.ceil(wait / 60)} minutes.",
-            headers={"Retry-After": str(wait)},
-        )
-    secret = str((await request.form()).get("key", "")).strip()
+    given = await request.form()
+    email, password, key = (str(given.get(name, "")) for name in ("email", "password", "key"))
+    try:
+        if key.strip():
+            return await _with_key(request, state, key.strip())
+        return await _with_password(request, state, email, password)
+    except Problem as problem:
+        return _form(request, problem.status or 429, email=email, wrong=problem.detail, headers=problem.headers)
+
+
+@pages.action("/sign-out", role=Role.READ_ONLY)
+async def sign_out(request: Request) -> Response:
+    """End the session."""
+    await state_of(request).run(sessions.end(id=request.state.who.session))
+    return door.let_out(RedirectResponse(door.SIGN_IN, 303))
+
+
+async def _with_password(request: Request, state: State, email: str, password: str) -> Response:
+    try:
+        folded = accounts.fold(email)
+    except ValueError:
+        raise Problem("invalid-request", f"Write {accounts.AN_ADDRESS}.", 422) from None
+    here, them = _here(request, state), TRIES.name(f"account {folded}", state.settings)
+    await TRIES.must_pass(state, (here, them))
+    known = await state.run(accounts.credentials(folded))
+    # As much work, and the same answer, whether or not there is such an account.
+    if not await state.passwords.are(known.password_hash if known else None, password) or known is None:
+        log.warning("sign-in refused")
+        raise Problem("forbidden", "The address or the password is not right.", 403)
+    await state.run(TRIES.passed(trusted=(them,), others=(here,)))
+    with acting(Actor("account", folded, str(known.id))):
+        return await door.let_in(RedirectResponse("/admin", 303), request, account=known.id)
+
+
+async def _with_key(request: Request, state: State, secret: str) -> Response:
+    here = _here(request, state)
+    await TRIES.must_pass(state, (here,))
     caller = await caller_of(secret, state)
     if caller is None or "manage" not in REACH[caller.scope]:
-        state.sign_ins.failed(address)
-        log.warning("sign-in refused, from %s", address)
+        log.warning("sign-in with a key refused")
         wrong = "This key was not recognised." if caller is None else "This key does not reach manage."
-        return page(request, "admin/sign_in.html", 403, wrong=wrong)
-    state.sign_ins.passed(address)
-    return await door.let_in(RedirectResponse("/admin/attention", 303), caller, state)
+        raise Problem("forbidden", wrong, 403)
+    if caller.key_id and any(one.disabled_at is None for one in await state.run(accounts.accounts())):
+        # So that the log says who it was.
+        raise Problem("forbidden", "Keys are for programs here, now that there are accounts: sign in with yours.", 403)
+    await state.run(TRIES.passed(trusted=(), others=(here,)))
+    with acting(caller.actor):
+        return await door.let_in(RedirectResponse("/admin", 303), request, key=caller.key_id)
 
 
-@pages.action("/sign-out", role=door.Role.READ_ONLY)
-async def sign_out() -> Response:
-    """Take the ticket away."""
-    return door.let_out(RedirectResponse(door.SIGN_IN, 303))
+def _here(request: Request, state: State) -> str:
+    return TRIES.name(f"address {origin.of(request, state)}", state.settings)
+
+
+def _form(
+    request: Request,
+    status: int = 200,
+    *,
+    email: str = "",
+    wrong: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    return page(request, "admin/sign_in.html", status, headers=headers, email=email, wrong=wrong)

@@ -7,13 +7,13 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
-from counterfoil import catalogue, ending, errors, verbs
+from counterfoil import catalogue, ending, errors, records, verbs
 from counterfoil.buyers import check_buyer
 from counterfoil.codes import check_code
 from counterfoil.model import Checkout, CheckoutStatus, Code, Order, Product
 from counterfoil.pricing import Price
 from counterfoil.service.pages import browser
-from counterfoil.service.pages.rendering import page
+from counterfoil.service.pages.rendering import page, reader_of
 from counterfoil.service.pages.shop import origin
 from counterfoil.service.pages.shop.content import content_of
 from counterfoil.service.pages.shop.words import Said, said
@@ -47,7 +47,7 @@ async def price(request: Request, id: str, code: str = "") -> Response:
     found = await _product(state, id)
     if found is None:
         return page(request, "not_found.html", 404)
-    price, told, known = await _priced(state, found, code)
+    price, told, known = await _priced(request, found, code)
     return page(request, "shop/_price.html", product=found, price=price, said=told, code=code, known=known)
 
 
@@ -84,7 +84,7 @@ async def buy(request: Request, id: str) -> Response:
         sale = await open_or_line_up(state, order)
     except errors.Refusal as refusal:
         known = await _code(state, code) if code else None
-        told = said(refusal, known)
+        told = await _said(request, refusal, known)
         shown = await _list_price(state, found)
         return page(
             request, "shop/product.html", told.status, headers=told.headers, product=found, price=shown, said=told,
@@ -114,7 +114,7 @@ async def cancel(request: Request, id: str) -> Response:
     try:
         await state.drive(ending.cancel(sale, state.shop))
     except errors.Refusal as refusal:
-        return await _shown(request, state, sale, said(refusal, None))
+        return await _shown(request, state, sale, await _said(request, refusal))
     return RedirectResponse(f"/checkouts/{sale.id}", 303)
 
 
@@ -152,7 +152,7 @@ async def returned(request: Request, session_id: str) -> Response:
         try:
             sale = await state.drive(ending.refresh(sale, state.shop))
         except errors.Refusal as refusal:
-            return await _shown(request, state, sale, said(refusal, None))
+            return await _shown(request, state, sale, await _said(request, refusal))
     return RedirectResponse(f"/checkouts/{sale.id}", 303)
 
 
@@ -171,7 +171,7 @@ async def _offer(
     request: Request, product: Product, typed: str, buyer: str = "", *, wrong: str | None = None, status: int = 200
 ) -> Response:
     """A product's page, with the price that what was typed makes."""
-    price, told, known = await _priced(state_of(request), product, typed)
+    price, told, known = await _priced(request, product, typed)
     return page(
         request, "shop/product.html", status, product=product, price=price, said=told, code=typed, known=known,
         buyer=buyer, wrong=wrong,
@@ -193,8 +193,9 @@ async def _shown(request: Request, state: State, sale: Checkout, told: Said | No
         "shop/checkout.html",
         told.status if told else 200,
         headers=told.headers if told else None,
+        now=claim.read_at if claim else None,
         sale=sale,
-        now="expired" if over else "in line" if in_line else str(sale.status),
+        state="expired" if over else "in line" if in_line else str(sale.status),
         # That of who comes last: nobody before waits longer.
         wait=max(1, round(state.pace.wait)),
         code=code,
@@ -232,22 +233,28 @@ async def _list_price(state: State, product: Product) -> Price:
     return price
 
 
-async def _priced(state: State, product: Product, typed: str) -> tuple[Price, Said | None, Code | None]:
+async def _said(request: Request, refusal: errors.Refusal, code: Code | None = None) -> Said:
+    now = await state_of(request).run(records.now())
+    return said(refusal, code, reader_of(request, now))
+
+
+async def _priced(request: Request, product: Product, typed: str) -> tuple[Price, Said | None, Code | None]:
     """The price with what was typed, what to say of it, and the code if it may be named."""
+    state = state_of(request)
     if not typed.strip():
         return await _list_price(state, product), None, None
     try:
         code = check_code(typed)
     except ValueError:
-        return await _list_price(state, product), said(errors.CodeUnknown(typed), None), None
+        return await _list_price(state, product), await _said(request, errors.CodeUnknown(typed)), None
     known = await _code(state, code)
     try:
         price, _, refusal = await quote(state, _order(product, code))
     except errors.Refusal as unpriced:
-        return await _list_price(state, product), said(unpriced, known), known
+        return await _list_price(state, product), await _said(request, unpriced, known), known
     if isinstance(refusal, errors.CodePaused | errors.CodeNotOpen | errors.CodeEnded | errors.CodeNotForProduct):
         price = await _list_price(state, product)
-    return price, said(refusal, known) if refusal else None, known
+    return price, await _said(request, refusal, known) if refusal else None, known
 
 
 async def _unlocked(state: State, sales: list[Checkout]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from counterfoil import errors
 from counterfoil.model import Code
 from counterfoil.service import problems
-from counterfoil.service.pages.rendering import clock_time
+from counterfoil.service.pages.reader import Reader
 
 
 @dataclass(frozen=True)
@@ -23,29 +23,29 @@ class Said:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def said(refusal: errors.Refusal, code: Code | None) -> Said:
+def said(refusal: errors.Refusal, code: Code | None, reader: Reader) -> Said:
     """What a buyer is told of a refusal. When to try again is said to programs as well."""
-    return replace(_told(refusal, code), headers=problems.of(refusal).headers)
+    return replace(_told(refusal, code, reader), headers=problems.of(refusal).headers)
 
 
-def _told(refusal: errors.Refusal, code: Code | None) -> Said:
+def _told(refusal: errors.Refusal, code: Code | None, reader: Reader) -> Said:
     zone = code.time_zone if code else "UTC"
     school = code.institution_name if code else "your school"
     match refusal:
         case errors.AllocationSpent():
             return Said(f"All places for {refusal.fields['period']} are taken.", f"Ask {school} for more places.")
         case errors.AllocationHeld():
-            return Said("All places are taken at the moment.", _may_come_back(refusal, zone), retry=True)
+            return Said("All places are taken at the moment.", _may_come_back(refusal, zone, reader), retry=True)
         case errors.BuyerLimitReached():
             return Said("You have used this code.", "See your purchases for what it opened.")
         case errors.OpenElsewhere():
             until: datetime = refusal.fields["expires_at"]
             return Said(
                 "A place is being held for this address in another browser.",
-                f"Go on where you began, or wait until {clock_time(until, zone)}.",
+                f"Go on where you began, or wait until {reader.time(until, zone)}.",
             )
         case errors.TooManyHolds():
-            when = f"after {clock_time(refusal.until, zone)}" if refusal.until else "once one of them is paid for"
+            when = f"after {reader.time(refusal.until, zone)}" if refusal.until else "once one of them is paid for"
             return Said(
                 "Too many places were held from your network and not paid for.",
                 f"Try again {when}, or from another network.",
@@ -53,9 +53,9 @@ def _told(refusal: errors.Refusal, code: Code | None) -> Said:
                 retry=True,
             )
         case errors.CodeNotOpen():
-            return Said(f"This code opens on {refusal.fields['starts_on']:%-d %B %Y}.", "")
+            return Said(f"This code opens on {reader.day(refusal.fields['starts_on'])}.", "")
         case errors.CodeEnded():
-            return Said(f"This code ended on {refusal.fields['ends_on']:%-d %B %Y}.", "")
+            return Said(f"This code ended on {reader.day(refusal.fields['ends_on'])}.", "")
         case errors.CodeNotForProduct() | errors.CurrencyMismatch() | errors.DiscountExceedsPrice():
             return Said("This code is for something else.", f"Check with {school} what it is good for.")
         case errors.CodeUnknown() | errors.CodePaused():
@@ -72,10 +72,10 @@ def _told(refusal: errors.Refusal, code: Code | None) -> Said:
     return Said("Many are buying right now.", "Try again in a moment: your place is not lost.", 503, retry=True)
 
 
-def _may_come_back(refusal: errors.AllocationHeld, zone: str) -> str:
+def _may_come_back(refusal: errors.AllocationHeld, zone: str, reader: Reader) -> str:
     held, when = refusal.fields["held"], refusal.fields["next_release_at"]
     if when is None:
         return "Some may come back. Try again in a moment."
-    by = clock_time(when, zone)
+    by = reader.time(when, zone)
     said = f"One place may come back by {by}" if held == 1 else f"{held} places may come back, the first by {by}"
     return f"{said}. Try again then."
