@@ -56,6 +56,7 @@ pictures: .venv/dev.stamp
 	@tools/browser
 	$(BIN)/python -m pytest tests/pages -k test_with_a_code
 	cp build/screenshots/product-with-code.png docs/pictures/storefront.png
+	COUNTERFOIL_PICTURES=docs/pictures $(BIN)/python -m pytest tests/pages/test_admin_accounts.py tests/pages/test_admin_numbers.py -k everybody
 
 # Locks that name no host: versions and hashes only. Needs uv.
 locks:

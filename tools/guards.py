@@ -30,6 +30,7 @@ TESTS = [
     "tests/life",
     "tests/service/test_a_purchase.py",
     "tests/service/test_giving_back.py",
+    "tests/service/test_portal.py",
 ]
 
 
@@ -73,8 +74,8 @@ def without(text: str, number: int, *, python: bool) -> str:
     return "".join(lines)
 
 
-def noticed(guard: Guard) -> bool:
-    """Whether a test fails without it."""
+def noticed(guard: Guard) -> str | None:
+    """The test that fails without it."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
         shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -91,7 +92,8 @@ def noticed(guard: Guard) -> bool:
     if run.returncode not in (0, 1):
         print(run.stdout[-2000:], run.stderr[-2000:])
         raise SystemExit(f"the suite could not run without {guard.name}")
-    return run.returncode == 1
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
+    return failed[1] if failed else "the suite" if run.returncode else None
 
 
 def main() -> int:
@@ -106,9 +108,7 @@ def main() -> int:
     unnoticed = []
     for index, guard in enumerate(chosen, 1):
         seen = noticed(guard)
-        print(
-            f"{index:3}/{len(chosen)}  {'noticed' if seen else 'NOT NOTICED'}  {guard.name}  ({guard.file})", flush=True
-        )
+        print(f"{index:3}/{len(chosen)}  {guard.name}  ({guard.file}): {seen or 'NOT NOTICED'}", flush=True)
         if not seen:
             unnoticed.append(guard.name)
     if unnoticed:

@@ -28,10 +28,10 @@ def end_session(session_id: str) -> Procedure[Session]:
     End a session at Stripe, and believe what Stripe then says of it.
 
     If it is refused, it is not open any more: ``expired``, or ``complete``, which is paid or paying and never
-    cancelled. A session that Stripe does not know counts as expired.
+    cancelled. A session that Stripe does not know counts as expired: nobody can pay it there.
 
     Raises:
-        StripeUnavailable: Stripe could not say.
+        StripeUnavailable: Stripe could not say, or would not end it: it may be paid still.
     """
     session: Session
     try:
@@ -39,6 +39,9 @@ def end_session(session_id: str) -> Procedure[Session]:
             session = yield ExpireSession(session_id)
         except ExpireRefused:
             session = yield RetrieveSession(session_id)
+            # guard: what-is-open-still-is-not-over
+            if session.status == "open":
+                raise _open_still(session_id) from None
     except SessionUnknown:
         session = _unknown(session_id)
     return session
@@ -58,10 +61,19 @@ def end_sessions(session_ids: Sequence[str]) -> Procedure[list[Session | StripeU
 def _believed(session_id: str, answer: Any) -> Session | StripeUnavailable:
     if isinstance(answer, SessionUnknown):
         return _unknown(session_id)
+    # guard: what-is-open-still-is-let-to-nobody
+    if isinstance(answer, Session) and answer.status == "open":
+        return _open_still(session_id)
     if isinstance(answer, Exception) and not isinstance(answer, StripeUnavailable):
         raise answer
     believed: Session | StripeUnavailable = answer
     return believed
+
+
+def _open_still(session_id: str) -> StripeUnavailable:
+    return StripeUnavailable(
+        answered=True, stripe_message=f"session {session_id} could not be ended, and is open still"
+    )
 
 
 def verdict(session: Session, event_type: str | None = None) -> str:

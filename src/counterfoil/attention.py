@@ -62,6 +62,12 @@ KINDS: dict[str, Kind] = {
         "See the log for why; Stripe sends each again for three days. When the cause is gone, `counterfoil replay` "
         "settles what is left.",
     ),
+    "stripe-webhook-silent": Kind(
+        "Events of Stripe's did not find us: {number} were found on Stripe's own list when it was looked through, and "
+        "settled then.",
+        "Look at the endpoint {url} in Stripe's dashboard: whether it is there, enabled, and what it is answered. "
+        "`counterfoil webhook create` makes it; STRIPE_WEBHOOK_SECRET is its secret.",
+    ),
     "clock-skew": Kind(
         "Stripe's clock and the database's differ by {seconds} s; {allowed} s are allowed.",
         "Set the clock of the database's machine by NTP; `counterfoil doctor` shows both. Until then payment pages "
@@ -72,6 +78,16 @@ KINDS: dict[str, Kind] = {
         "Mend the endpoint, then send what it missed again: POST /v1/events/{event}/resend. Delete endpoint {subject} "
         "if it is gone for good.",
     ),
+    "mail-failing": Kind(
+        "A mail to {subject} was given up after {attempts} attempts: {error}. It was about: {about}.",
+        "Check the address with whoever it belongs to, and COUNTERFOIL_SMTP_URL with `counterfoil mail test`. Then "
+        "invite the person again.",
+    ),
+    "more-places-wanted": Kind(
+        "{institution} asks for {more} more places of {code} in {period}, where the cap is {cap}. Its reason: "
+        "“{reason}”.",
+        "`counterfoil cap set` raises the cap, and the institution's page then says so; resolve this if it is to stay.",
+    ),
     "drift": Kind(
         "Our rows and Stripe do not agree about {subject}.",
         "`counterfoil reconcile` lists what would be done, and with `--apply` does it.",
@@ -81,10 +97,6 @@ KINDS: dict[str, Kind] = {
         "another.",
         "See GET /v1/redemptions?status=reserved. `counterfoil release` gives places back; `counterfoil code pause` "
         "stops a code.",
-    ),
-    "guessing": Kind(
-        "Somebody is trying out codes: {subject}.",
-        "Nothing must be done while it stays at wrong codes. If a code leaked, `counterfoil code pause` stops it.",
     ),
 }
 #: What is said of a kind that has no words here.

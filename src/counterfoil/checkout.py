@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -107,7 +107,8 @@ def open_checkout(
     Raises:
         Refusal: Any of those in ``errors.py`` that say why not. Nothing is held then.
     """
-    with (pace or Pace()).coming() as turn:
+    pace = pace or Pace()
+    with pace.coming() as turn:
         for _ in range(MOST_ROUNDS):
             price, code, product = yield from quote(order)
             # guard: a-full-line-takes-no-place
@@ -125,13 +126,15 @@ def open_checkout(
                 case "held" if decision.sale:
                     return (yield from _create_and_attach(decision.sale, shop, steady, began, turn))
                 case "yours" if decision.claim:
-                    opened = yield from _come_back(decision.claim, order, code, product, price, shop, steady, turn)
+                    opened = yield from _come_back(
+                        decision.claim, order, code, product, price, shop, steady, pace, turn
+                    )
                     if opened:
                         return opened
                 case "limit":
                     raise (yield from _limit_reached(decision))
                 case "ask":
-                    yield from ask(decision.asks, shop)
+                    yield from _ask(decision.asks, shop, steady, pace)
                 case "hoarding":
                     yield verbs.raise_attention(
                         kind="hoarding",
@@ -226,6 +229,20 @@ def _no_room(order: Order, product: Product | None, turn: Turn) -> Procedure[Non
     )
 
 
+def _ask(asks: Sequence[Ask], shop: Shop, steady: Callable[[], float], pace: Pace) -> Procedure[None]:
+    """Ask about these places. Those that another request of this process asks about are waited for, not asked twice."""
+    patience = steady() + shop.lock_timeout.total_seconds()
+    sessions = [one.session_id for one in asks]
+    with pace.asking(sessions) as mine:
+        if mine:
+            yield from ask([one for one in asks if one.session_id in mine], shop)
+            return
+    while pace.is_asked_about(sessions):
+        if steady() >= patience:
+            raise errors.Busy("The last places are being checked. Try again in a moment.")
+        yield Pause(0.1)
+
+
 def _create_and_attach(
     sale: Checkout, shop: Shop, steady: Callable[[], float], began: float, turn: Turn, *, resumed: bool = False
 ) -> Procedure[Opened]:
@@ -238,31 +255,38 @@ def _create_and_attach(
     ended: str | None = None
     another, way_made = True, False
     while True:
-        if (yield from _wait(turn, sale, shop)):
-            began = steady()
-            sale = yield from reread(sale)
-            if _made_by_another(sale):
-                return Opened(sale, resumed=True)
-        # The line comes first: what is found out below is true when the call is made.
-        if not way_made:
-            yield from _make_way(sale, shop)
-            way_made = True
-        renewed = False
-        while claim := sale.redemption:
-            if claim.former_sessions and claim.former_sessions[-1] != ended:
-                ended = claim.former_sessions[-1]
-                session = yield from end_session(ended)
-                if paid_or_paying(session):
-                    yield from settle_session(session, shop)
-                    return Opened((yield from reread(sale)), resumed)
-                continue
-            # guard: the-floor-is-not-missed
-            if not renewed and _floor_missed(claim, shop, timedelta(seconds=steady() - began)):
+        try:
+            if (yield from _wait(turn, sale)):
                 began = steady()
-                sale = yield from _renewed(sale, claim, shop)
-                renewed = True
-                continue
-            break
+                sale = yield from reread(sale)
+                if _made_by_another(sale):
+                    return Opened(sale, resumed=True)
+            # The line comes first: what is found out below is true when the call is made.
+            if not way_made:
+                yield from _make_way(sale, shop)
+                way_made = True
+            renewed = False
+            while claim := sale.redemption:
+                if claim.former_sessions and claim.former_sessions[-1] != ended:
+                    ended = claim.former_sessions[-1]
+                    session = yield from end_session(ended)
+                    if paid_or_paying(session):
+                        yield from settle_session(session, shop)
+                        return Opened((yield from reread(sale)), resumed)
+                    continue
+                # guard: the-floor-is-not-missed
+                if not renewed and _floor_missed(claim, shop, timedelta(seconds=steady() - began)):
+                    began = steady()
+                    sale = yield from _renewed(sale, claim, shop)
+                    renewed = True
+                    continue
+                break
+        except GeneratorExit:
+            raise
+        except BaseException:
+            # guard: who-leaves-the-line-gives-the-place-back
+            yield from _give_back(sale, None, shop)
+            raise
         try:
             skew = yield from _one_attempt(sale, shop)
         except RateLimited as answer:
@@ -294,20 +318,13 @@ def _create_and_attach(
             return Opened(made, resumed, skew)
 
 
-def _wait(turn: Turn, sale: Checkout, shop: Shop) -> Procedure[bool]:
+def _wait(turn: Turn, sale: Checkout) -> Procedure[bool]:
     """Stand in line. Whether there was anything to wait for."""
     waited = False
-    turn.line_up()
-    try:
-        while (left := turn.left()) > 0:
-            yield Pause(left)
-            waited = True
-    except GeneratorExit:
-        raise
-    except BaseException:
-        # guard: who-leaves-the-line-gives-the-place-back
-        yield from _give_back(sale, None, shop)
-        raise
+    turn.line_up(sale.id)
+    while (left := turn.left()) > 0:
+        yield Pause(left)
+        waited = True
     return waited
 
 
@@ -326,22 +343,16 @@ def _make_way(sale: Checkout, shop: Shop) -> Procedure[None]:
     The same buyer has a payment page of the same thing open, at another code: it is ended before the new one is made.
 
     Raises:
-        BuyerLimitReached: It proves paid, or paying, and so is the answer. The new place is given back.
-        StripeUnavailable: It could not be ended. The new place is given back.
+        BuyerLimitReached: It proves paid, or paying, and so is the answer.
+        StripeUnavailable: It could not be ended.
     """
     if sale.redemption is None and sale.browser is None:
         return
-    try:
-        others: list[Checkout] = yield verbs.open_beside(sale=sale)
-        for other in others:
-            ended = yield from cancel(other, shop, ReleaseReason.SUPERSEDED)
-            if ended.status in (CheckoutStatus.PAID, CheckoutStatus.PENDING):
-                raise errors.BuyerLimitReached(limit=None, checkout=ended.id)
-    except GeneratorExit:
-        raise
-    except BaseException:
-        yield from _give_back(sale, None, shop)
-        raise
+    others: list[Checkout] = yield verbs.open_beside(sale=sale)
+    for other in others:
+        ended = yield from cancel(other, shop, ReleaseReason.SUPERSEDED)
+        if ended.status in (CheckoutStatus.PAID, CheckoutStatus.PENDING):
+            raise errors.BuyerLimitReached(limit=None, checkout=ended.id)
 
 
 def _one_attempt(sale: Checkout, shop: Shop) -> Procedure[timedelta]:
@@ -413,6 +424,7 @@ def _come_back(
     price: Price,
     shop: Shop,
     steady: Callable[[], float],
+    pace: Pace,
     turn: Turn,
 ) -> Procedure[Opened | None]:
     """The same buyer again: the same hold and, while it is good, the same page. None: look again from the start."""
@@ -436,6 +448,13 @@ def _come_back(
         yield Pause(0.1)
         began = steady()
         sale = yield from reread(sale)
+    left = pace.left_for(sale.id)
+    if _being_created(sale) and left is not None:
+        # One number for one page, however often its buyer asks.
+        raise errors.Busy(
+            "Your payment page is being made, and your place is held. Try again in a moment.",
+            retry_after=max(1, math.ceil(left)),
+        )
     claim = sale.redemption or claim
     if claim.status is not RedemptionStatus.RESERVED:
         return None

@@ -270,6 +270,7 @@ class StripeUnavailable(Refusal):
     Attributes:
         answered: Stripe answered, with an error; else it could not be reached.
         said: What Stripe answered, in a sentence.
+        http_status: What it answered with, if it did.
     """
 
     code = "stripe-unavailable"
@@ -282,6 +283,7 @@ class StripeUnavailable(Refusal):
         stripe_code: str | None = None,
         stripe_message: str | None = None,
         request_id: str | None = None,
+        http_status: int | None = None,
     ) -> None:
         self.said = f"Stripe answered: {stripe_message}" if answered else "Stripe could not be reached."
         super().__init__(
@@ -291,6 +293,7 @@ class StripeUnavailable(Refusal):
             request_id=request_id,
         )
         self.answered = answered
+        self.http_status = http_status
 
 
 class SessionOutlivesHold(StripeUnavailable):

@@ -282,6 +282,7 @@ class StripeEvent:
 
     Attributes:
         payment_intent: Of what it is about, where the event says so.
+        created_at: Where the event says so in Stripe's older shape, as it does on Stripe's list.
     """
 
     id: str
@@ -289,6 +290,7 @@ class StripeEvent:
     object_id: str | None
     livemode: bool
     payment_intent: str | None = None
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """
 How many places of an allocation were occupied, and as what, at every moment of a span of time.
 
-A step function. A row is *held* from when it is reserved until its hold ends; *lapsed* from then until it is taken back,
-paid or renewed: its place is free for whoever asks, and the row is still counted; *pending* while a delayed payment is
-under way; *completed* from when it was paid until it is refunded and returned. The moments are in the table ``step``.
+A step function. A row is *held* from when it is reserved until its hold ends; *lapsed* from then until it is taken
+back, paid or renewed: its place is free for whoever asks, and the row is still counted; *pending* while a delayed
+payment is under way; *completed* from when it was paid until it is refunded and returned. The moments are in the table
+``step``.
 """
 
 from __future__ import annotations
@@ -66,9 +67,7 @@ class CapChange:
 
 @dataclass(frozen=True)
 class LatePayment:
-    """
-    A place was taken without a hold, for money that had arrived: paid after it was given back, or a refund that failed.
-    """
+    """A place taken without a hold, for money that had arrived: paid after it was given back, or a refund failed."""
 
     at: datetime
     redemption: UUID
@@ -236,8 +235,8 @@ def _levels(row: Row, length: int) -> Iterator[_Level]:
     now = (int(row["reserved"]), int(row["pending"]), int(row["completed"]))
     reached = 0
     points: Iterable[Sequence[Any]] = document(row["points"]) or ()
-    for start, at, *rest in points:
-        highest, change = tuple(map(int, rest[:3])), tuple(map(int, rest[3:]))
+    for start, at, reserved, pending, completed, *change in points:
+        highest = (int(reserved), int(pending), int(completed))
         if start > reached:
             yield _Level(reached, start, reached, *now)
         after = (now[0] + change[0], now[1] + change[1], now[2] + change[2])

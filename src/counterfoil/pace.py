@@ -1,18 +1,19 @@
 """
 The line before Stripe: sessions are created in order of arrival, and no faster than Stripe takes them.
 
-Whoever lines up is given a number, and numbers are called one by one at a rate. Numbers are called by the clock and not
-by whoever went before: one who left the line, or sleeps a little too long, costs a moment and stops nobody.
+Whoever lines up is given a number, and the clock lets so many go as the rate says, the lowest numbers first. It goes by
+the clock and not by whoever went before: one who sleeps a little too long stops nobody, and who leaves is forgotten.
 
-The rate is learned. A 429 halves it, and everybody from that number on waits for it to be called again; each session
-that is made brings it back up, by one more a second in a second.
+The rate is learned. A 429 halves it, and who was refused stands at their old place again, which is before all who have
+not gone yet; each session that is made brings it back up, by one more a second in a second.
 """
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, insort
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -51,8 +52,12 @@ class Pace:
         self._slowed_at = -math.inf
         self._coming = 0
         self._given = 0
-        #: Numbers up to this one may go. A fraction is the next number's way here.
-        self._called = 1.0
+        #: Numbers that have not gone yet, the lowest first.
+        self._waiting: list[int] = []
+        #: How many of them may go. A fraction is the next one's way here.
+        self._free = 1.0
+        self._turns: dict[Hashable, Turn] = {}
+        self._asked_about: set[str] = set()
         self._looked_at = clock()
 
     @property
@@ -62,10 +67,10 @@ class Pace:
 
     @property
     def waiting(self) -> int:
-        """How many numbers were not called yet."""
+        """How many must wait still."""
         with self._lock:
             self._look()
-            return max(0, self._given - int(self._called))
+            return max(0, len(self._waiting) - max(0, int(self._free)))
 
     @property
     def wait(self) -> float:
@@ -87,26 +92,60 @@ class Pace:
         finally:
             with self._lock:
                 self._arrived(turn)
+                self._leave(turn)
 
-    def _line_up(self, turn: Turn) -> None:
+    def left_for(self, checkout: Hashable) -> float | None:
+        """Seconds until a checkout's page is made, at the least; None if nobody of this process makes it."""
+        with self._lock:
+            self._look()
+            turn = self._turns.get(checkout)
+            return None if turn is None else self._seconds(turn)
+
+    @contextmanager
+    def asking(self, sessions: Iterable[str]) -> Iterator[frozenset[str]]:
+        """Ask Stripe about sessions: those that nobody else of this process asks about, until the block ends."""
+        with self._lock:
+            mine = frozenset(sessions) - self._asked_about
+            self._asked_about |= mine
+        try:
+            yield mine
+        finally:
+            with self._lock:
+                self._asked_about -= mine
+
+    def is_asked_about(self, sessions: Iterable[str]) -> bool:
+        """Whether somebody of this process asks about one of these now."""
+        with self._lock:
+            return not self._asked_about.isdisjoint(sessions)
+
+    def _line_up(self, turn: Turn, checkout: Hashable) -> None:
         with self._lock:
             self._look()
             self._arrived(turn)
             if turn._number is None or turn._went_at is not None:
                 self._given += 1
                 turn._number, turn._went_at = self._given, None
+                self._waiting.append(self._given)
+            if turn._checkout is None and self._turns.setdefault(checkout, turn) is turn:
+                turn._checkout = checkout
 
     def _left(self, turn: Turn) -> float:
         with self._lock:
             now = self._look()
-            left = ((turn._number or 0) - self._called) / self._rate
-            if left > _NOTHING:
-                return left
-            if turn._went_at is None:
+            left = self._seconds(turn)
+            if left == 0 and turn._number is not None and turn._went_at is None:
+                self._waiting.remove(turn._number)
+                self._free -= 1
                 turn._went_at = now
                 if turn._first_went_at is None:
                     turn._first_went_at = now
+            return left
+
+    def _seconds(self, turn: Turn) -> float:
+        if turn._number is None or turn._went_at is not None:
             return 0.0
+        left = (bisect_left(self._waiting, turn._number) + 1 - self._free) / self._rate
+        return left if left > _NOTHING else 0.0
 
     def _served(self, turn: Turn) -> None:
         with self._lock:
@@ -120,8 +159,11 @@ class Pace:
             if self._is_news(turn):
                 self._rate = max(min(_SLOWEST, self.most), self._rate / 2)
                 self._slowed_at = now
-            self._called = min(self._called, (turn._number or 0) - 1)
-            turn._went_at = None
+            if turn._number is not None and turn._went_at is not None:
+                insort(self._waiting, turn._number)
+                turn._went_at = None
+            # All wait from now on, at the new rate; what was served meanwhile is not waited for once more.
+            self._free = min(self._free, 0.0)
             return turn._first_went_at is None or now - turn._first_went_at < self.longest_wait
 
     def _is_news(self, turn: Turn) -> bool:
@@ -133,13 +175,23 @@ class Pace:
             turn._coming = False
             self._coming -= 1
 
+    def _leave(self, turn: Turn) -> None:
+        if turn._number is not None and turn._went_at is None:
+            self._waiting.remove(turn._number)
+        if turn._checkout is not None:
+            del self._turns[turn._checkout]
+
     def _expected(self) -> float:
-        return max(0.0, (self._given + self._coming + 1 - self._called) / self._rate)
+        return max(0.0, (len(self._waiting) + self._coming + 1 - self._free) / self._rate)
 
     def _look(self) -> float:
-        """Call the numbers whose time has come. With nobody in line only the next is ready: idle time is lost."""
+        """
+        Let those go whose time has come. With nobody in line only the next is ready: idle time is lost. And after a
+        standstill of this machine no more go at once than in a second.
+        """
         now = self._clock()
-        self._called = min(self._called + (now - self._looked_at) * self._rate, self._given + 1)
+        most = min(len(self._waiting) + 1.0, max(1.0, self._rate))
+        self._free = min(self._free + (now - self._looked_at) * self._rate, max(most, self._free))
         self._looked_at = now
         return now
 
@@ -159,12 +211,13 @@ class Turn:
         self.crowded = expected > pace.longest_wait
         self._coming = False
         self._number: int | None = None
+        self._checkout: Hashable = None
         self._went_at: float | None = None
         self._first_went_at: float | None = None
 
-    def line_up(self) -> None:
-        """Take a number: for each call another, but the same again after a 429."""
-        self._pace._line_up(self)
+    def line_up(self, checkout: Hashable) -> None:
+        """Take a number to make this checkout's page: for each call another, but the same again after a 429."""
+        self._pace._line_up(self, checkout)
 
     def left(self) -> float:
         """Seconds until the call may be made; 0.0 is now."""

@@ -447,8 +447,8 @@ def raise_attention(*, kind: str, subject: str, detail: Mapping[str, Any]) -> St
     )
 
 
-def forget_origins() -> Statement[None]:
-    """Forget where the holds came from that are older than a day: they count no more."""
+def forget_origins() -> Statement[bool]:
+    """Forget where the holds came from that are older than a day: they count no more. Whether there may be others."""
     return Statement(
         Sql(
             "UPDATE counterfoil.redemption AS r SET origin = NULL FROM (SELECT o.counts_with, o.id "
@@ -456,6 +456,22 @@ def forget_origins() -> Statement[None]:
             "AND o.reserved_at <= (SELECT counterfoil.clock()) - interval '1 day' "
             "LIMIT 100 FOR UPDATE SKIP LOCKED) AS old "
             "WHERE r.counts_with = old.counts_with AND r.id = old.id RETURNING r.id"
+        ),
+        {},
+        lambda rows: len(rows) == 100,
+    )
+
+
+def end_forsaken() -> Statement[None]:
+    """
+    End checkouts at full price that have no session a day after they were begun: a crash kept it from being made, or
+    from being attached. By then nobody can pay it: Stripe's sessions live for a day.
+    """
+    return Statement(
+        Sql(
+            "SELECT counterfoil.end_unpayable(counts_with => c.counts_with, checkout => c.id, status => 'failed') "
+            "FROM counterfoil.checkout AS c WHERE c.counts_with = 0 AND c.status IN ('open', 'pending') "
+            "AND c.session_expires_at IS NULL AND c.created_at < (SELECT counterfoil.clock()) - interval '25 hours'"
         ),
         {},
         lambda _: None,

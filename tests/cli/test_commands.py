@@ -25,6 +25,7 @@ GROUPS = {
     "account": ("add", "list", "disable", "enable", "password"),
     "attention": ("resolve",),
     "webhook": ("create",),
+    "mail": ("test",),
     "simulator": ("advance",),
 }
 ALL = [(name,) for name in COMMANDS] + [(group, one) for group, several in GROUPS.items() for one in several]

@@ -48,6 +48,10 @@ class TestImpossible:
             ("STRIPE_API_BASE", "http://api.elsewhere.test", ("http://api.elsewhere.test", "https")),
             ("STRIPE_API_BASE", "nonsense", ("nonsense",)),
             ("COUNTERFOIL_DATABASE_URL", "nonsense", ("postgresql://",)),
+            ("COUNTERFOIL_MAIL_FROM", "nobody", ("=nobody", "places@shop.example")),
+            ("COUNTERFOIL_SELLER_MAIL", "nobody", ("=nobody", "name@school.example")),
+            ("COUNTERFOIL_SELLER_NOTICES", "threshold,loud", ("=loud", "year_end")),
+            ("COUNTERFOIL_SMTP_URL", "smtp://mail.example", ("COUNTERFOIL_MAIL_FROM is not set",)),
         ],
     )  # fmt: skip
     def test_the_line_says_all(self, run: Run, name: str, variable: str, value: str, parts: tuple[str, ...]) -> None:
@@ -61,7 +65,7 @@ class TestImpossible:
         ("variable", "value"),
         [
             ("COUNTERFOIL_SECRET_KEY", "short"), ("COUNTERFOIL_ADMIN_KEY", "short-too"),
-            ("STRIPE_SECRET_KEY", "pk_test_this_is_public"),
+            ("STRIPE_SECRET_KEY", "pk_test_this_is_public"), ("COUNTERFOIL_SMTP_URL", "http://me:hidden@mail.example"),
         ],
     )  # fmt: skip
     def test_secrets_are_not_repeated(self, run: Run, name: str, variable: str, value: str) -> None:

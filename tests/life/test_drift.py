@@ -488,6 +488,49 @@ class TestReplay:
         report = story.till.run(replay.replay(story.till.shop))
         assert (len(report.left), report.outcomes, report.fine) == (1, {"completed": 1}, False)
 
+    def test_an_event_that_stripe_will_not_speak_about_stops_no_other(self, story: Story) -> None:
+        """The key may not read its session: that is so each time, and the others are settled all the same."""
+        forbidden, other = many(story, 2)
+        for sale in (forbidden, other):
+            story.simulator.pay(str(sale.session_id))
+        story.simulator.fail_next(Fault("refuse", "GET", f"*/{forbidden.session_id}", status=403, times=0))
+        report = story.till.run(replay.replay(story.till.shop))
+        assert (len(report.left), report.outcomes, report.interrupted) == (1, {"completed": 1}, None)
+
+    def test_those_that_were_never_delivered_are_counted(self, story: Story) -> None:
+        """Not those of this moment, which may be on their way, and not those that were received."""
+        story.paid()
+        assert story.till.run(replay.replay(story.till.shop)).missed == 0
+        story.clock.advance(days=1)
+        many(story, 1)
+        story.simulator.pay(str(story.till.sales()[0].session_id))
+        story.clock.advance(minutes=11)
+        report = story.till.run(replay.replay(story.till.shop))
+        assert (report.missed, report.unsettled) == (1, 1)
+
+
+def test_a_delayed_payment_is_compared_long_before_its_deadline(story: Story) -> None:
+    """Its event was lost, and the list of the last days does not reach back to it."""
+    sale = story.seller.heard(story.delayed())
+    story.clock.advance(days=10)
+    assert story.till.read(sale).status == "pending"
+    report = apply(story.till)
+    assert [(one.would, one.left) for one in report.findings] == [(Would.COMPLETE, False)]
+    assert story.till.read(sale).status == "paid"
+
+
+def test_what_a_crash_left_at_full_price_ends_after_a_day(story: Story) -> None:
+    """No session was attached, so nobody has its page; one that is being made is let be."""
+    sale = story.till.open(code=None).checkout
+    story.connection.execute(
+        "UPDATE counterfoil.checkout SET session_id = NULL, session_url = NULL, session_expires_at = NULL"
+    )
+    story.till.host.run(verbs.end_forsaken())
+    assert story.till.read(sale).status == "open"
+    story.clock.advance(hours=26)
+    story.till.host.run(verbs.end_forsaken())
+    assert story.till.read(sale).status == "failed"
+
 
 def test_an_id_in_the_metadata_that_was_never_ours(story: Story) -> None:
     """Unpaid, it asks nothing of anybody."""

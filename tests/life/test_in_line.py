@@ -12,10 +12,11 @@ from tests.life.test_opening import Till, till
 from tests.support.places import code
 
 from counterfoil import catalogue, checkout, errors
-from counterfoil.calls import CreateSession, Pause
+from counterfoil.calls import CreateSession, Pause, Together
 from counterfoil.model import CheckoutStatus
 from counterfoil.pace import Pace
 from counterfoil.simulator import Fault, Running
+from counterfoil.statement import Statement
 
 __all__ = ["till"]
 
@@ -177,3 +178,76 @@ def test_if_stripe_refuses_for_too_long_the_place_is_given_back(till: Till, cloc
         all_served(rush, [buyer])
     assert refused.value.fields["stripe_code"] == "rate_limit"
     assert till.do.usage("RUSH").held == 0
+
+
+def test_asking_again_in_line_takes_no_second_number(rush: Rush) -> None:
+    """However often its buyer asks: the line is as long as before, and they are told when to come again."""
+    rush.arrive("first")
+    buyer = rush.arrive("impatient")
+    for _ in range(3):
+        again = rush.arrive("impatient")
+        with pytest.raises(errors.Busy) as told:
+            while True:
+                rush.seconds += again.step.seconds / 100
+                again.waited()
+                rush.seconds += till_patience_ends(rush)
+        assert told.value.retry_after >= 1
+        assert rush.pace.waiting <= 1
+    assert rush.till.do.usage("RUSH").held == 2
+    all_served(rush, [buyer])
+
+
+def till_patience_ends(rush: Rush) -> float:
+    """Less than the line's next step, so that nobody is served meanwhile."""
+    return rush.till.shop.lock_timeout.total_seconds() / 100
+
+
+def test_what_fails_after_the_wait_gives_the_place_back(till: Till, clock: Clock) -> None:
+    """The hold has grown too old in line, and cannot be renewed now: its place is not kept for nobody."""
+    rush = Rush(till, clock, rate=1 / 30, longest=600)
+    rush.arrive("first")
+    second, last = rush.arrive("second"), rush.arrive("last")
+    rush.pass_time(30)
+    second.waited()
+    rush.pass_time(31)
+    last.step = last.procedure.send(None)
+    last.go_on(lambda step: isinstance(step, Statement) and "counterfoil.renew" in step.sql.text)
+    with pytest.raises(errors.Busy):
+        last.step = last.procedure.throw(errors.Busy())
+        last.go_on(lambda _: False)
+    assert till.do.usage("RUSH").held == 2
+
+
+def test_two_who_want_the_same_lapsed_place_ask_about_it_once(till: Till, clock: Clock, simulator: Running) -> None:
+    """The second waits for what the first finds out, and is then told the truth."""
+    rush = Rush(till, clock)
+    simulator.drop_events(99)
+    paid = till.open("a").checkout
+    simulator.pay(str(paid.session_id))
+    clock.advance(minutes=41)
+    first, second = (
+        checkout.open_checkout(till.order(name), till.shop, steady=lambda: rush.seconds, pace=rush.pace)
+        for name in ("b", "c")
+    )
+    asking, waiting = (to_the_first(till, procedure, (Together, Pause)) for procedure in (first, second))
+    assert (type(asking), type(waiting)) == (Together, Pause)
+    step: Any = first.send(till.perform(asking))
+    with pytest.raises(errors.AllocationSpent):
+        to_the_end(till, first, step)
+    with pytest.raises(errors.AllocationSpent):
+        to_the_end(till, second, second.send(None), never=Together)
+
+
+def to_the_first(till: Till, procedure: Any, kinds: tuple[type, ...]) -> Any:
+    """Take steps until the next is of one of these kinds."""
+    step = next(procedure)
+    while not isinstance(step, kinds):
+        step = procedure.send(till.perform(step))
+    return step
+
+
+def to_the_end(till: Till, procedure: Any, step: Any, never: type | None = None) -> None:
+    """Take all steps that are left."""
+    while True:
+        assert never is None or not isinstance(step, never)
+        step = procedure.send(till.perform(step))

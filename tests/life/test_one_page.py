@@ -5,11 +5,11 @@ from typing import Any
 import psycopg
 import pytest
 from tests.life.test_opening import Till, till
-from tests.support.places import code
+from tests.support.places import code, lapse
 
 from counterfoil import catalogue, checkout, ending, errors, verbs
 from counterfoil.calls import Pause
-from counterfoil.model import CheckoutStatus, ReleaseReason
+from counterfoil.model import Checkout, CheckoutStatus, ReleaseReason
 from counterfoil.settlement import settle_event
 from counterfoil.simulator import Fault, Running
 from counterfoil.statement import Statement
@@ -183,3 +183,34 @@ def test_what_may_be_paid_is_not_given_back(till: Till, simulator: Running, paid
     assert claim
     assert claim.status == "reserved"
     assert till.run(ending.refresh(till.read(sale), till.shop)).status is CheckoutStatus.PAID
+
+
+class TestAPageThatStripeWouldNotEnd:
+    """Refused, and open still: it may be paid, so nothing is given back, moved or let to somebody else."""
+
+    @pytest.fixture
+    def stubborn(self, till: Till, simulator: Running) -> Checkout:
+        sale = till.open("a").checkout
+        simulator.fail_next(Fault("refuse", path="*/expire", status=400, times=0))
+        return sale
+
+    def test_it_is_not_cancelled(self, till: Till, simulator: Running, stubborn: Checkout) -> None:
+        with pytest.raises(errors.StripeUnavailable) as refused:
+            till.run(ending.cancel(stubborn, till.shop))
+        assert "open still" in refused.value.said
+        assert payable(simulator) == [stubborn.session_id]
+        assert till.do.usage().held == 1
+
+    def test_its_place_does_not_move(self, till: Till, simulator: Running, stubborn: Checkout) -> None:
+        with pytest.raises(errors.StripeUnavailable):
+            till.open("a", product="day")
+        assert payable(simulator) == [stubborn.session_id]
+
+    def test_its_place_is_let_to_nobody(
+        self, till: Till, simulator: Running, stubborn: Checkout, connection: psycopg.Connection[Any]
+    ) -> None:
+        assert stubborn.redemption
+        lapse(connection, stubborn.redemption)
+        with pytest.raises(errors.Busy):
+            till.open("b")
+        assert payable(simulator) == [stubborn.session_id]

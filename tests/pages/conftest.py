@@ -178,13 +178,18 @@ class Visitor:
         assert self.trouble == []
 
 
-@pytest.fixture
-def shop_front(service: Service, simulator: Running, host: Psycopg) -> Service:
-    """The demo's shop: three products, two schools, one code with room and one with a single place left."""
+def furnished(host: Psycopg, simulator: Running) -> None:
+    """Make the demo's shop: three products, two schools, one code with room and one with a single place left."""
     shop = Shop(clocks=Clocks(), livemode=False)
     stripe = SyncStripe("sk_test_pages", shop.clocks, simulator.base_url)
     sample.make(host, stripe, simulator, shop)
     stripe.close()
+
+
+@pytest.fixture
+def shop_front(service: Service, simulator: Running, host: Psycopg) -> Service:
+    """The demo's shop, open."""
+    furnished(host, simulator)
     return service
 
 

@@ -1,5 +1,5 @@
 """Browsers before the seller's own pages."""
 
-from tests.support.admin import browser, browsers, signed
+from tests.support.admin import browser, browsers, signed, staff
 
-__all__ = ["browser", "browsers", "signed"]
+__all__ = ["browser", "browsers", "signed", "staff"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import psycopg
@@ -9,6 +10,7 @@ import pytest
 from tests.conftest import Clock
 from tests.support.admin import PASSWORD, SIGN_IN, SignIn, account, is_in, sign_in, signed_in
 from tests.support.commands import SETTINGS
+from tests.support.races import beside, wait_until_blocked
 from tests.support.serving import ADMIN_KEY, Service, serving
 
 from counterfoil import embedded
@@ -82,7 +84,7 @@ class TestWithAnAccount:
         assert sign_in(browser, made.email).status_code == 303
 
     def test_neither_password_nor_token_is_stored(
-        self, browser: httpx.Client, host: Psycopg, connection: psycopg.Connection[object]
+        self, browser: httpx.Client, host: Psycopg, connection: psycopg.Connection[Any]
     ) -> None:
         sign_in(browser, account(host, Role.STAFF).email)
         rows = connection.execute(
@@ -231,7 +233,7 @@ class TestTooManyTries:
         assert sign_in(browser, "mina@seller.test").status_code == 303
 
     def test_of_an_account_from_many_addresses(
-        self, server: embedded.Server, simulator: Running, host: Psycopg, connection: psycopg.Connection[object]
+        self, server: embedded.Server, simulator: Running, host: Psycopg, connection: psycopg.Connection[Any]
     ) -> None:
         """By two processes, each of which saw half of them."""
         account(host, Role.STAFF, "mina@seller.test")
@@ -269,6 +271,19 @@ class TestTooManyTries:
                 )
             )
         assert sorted(said) == [403] * 10 + [429] * 5
+
+    def test_whoever_waited_counts_those_who_went_before(
+        self, database: str, clock: Clock, connection: psycopg.Connection[Any]
+    ) -> None:
+        """A try that waits for another's row came after it, however early it began."""
+        once = "SELECT counterfoil.try_once('{somewhere}', 2, '1 hour') = '0'"
+        with psycopg.connect(database) as first, psycopg.connect(database) as second:
+            assert first.execute(once).fetchone() == (True,)
+            with beside(lambda: second.execute(once).fetchone()) as answer:
+                wait_until_blocked(connection, second.info.backend_pid, first.info.backend_pid)
+                assert first.execute(once).fetchone() == (True,)
+                first.commit()
+                assert answer.result(20) == (False,)
 
 
 def _forget_addresses(connection: psycopg.Connection[object], settings: Settings) -> None:

@@ -139,3 +139,18 @@ def test_beside_live_traffic(two: list[Service], simulator: Running, connection:
     assert (usage["completed"], usage["held"], usage["remaining"], usage["over"]) == (40, 0, 20, 0)
     assert connection.execute("SELECT kind FROM counterfoil.attention").fetchall() == []
     assert connection.execute("SELECT count(*) FROM counterfoil.entitlement").fetchone() == (40,)
+
+
+def test_a_webhook_that_does_not_arrive_is_put_before_the_seller(
+    two: list[Service], simulator: Running, clock: Any, connection: psycopg.Connection[Any]
+) -> None:
+    """What it missed is settled, so nothing else would show that it is missing."""
+    first, _ = two
+    first.code(cap=2)
+    opened = first.open("a@school.test")
+    with connection.transaction():
+        connection.execute("LOCK TABLE counterfoil.task IN ACCESS EXCLUSIVE MODE")
+        simulator.pay(opened["session_id"])
+        clock.advance(minutes=11)
+    until(lambda: first.get("/v1/attention", kind="stripe-webhook-silent")["data"])
+    assert first.get(f"/v1/checkouts/{opened['id']}")["status"] == "paid"

@@ -1,7 +1,8 @@
 """
 Who may do what, route by route: read from the application's own routes, so that a route without a rule fails.
 
-The seller's pages declare their role where they are declared; the API its scope. All else is in the table `RULES`.
+The seller's pages declare their role where they are declared; the API its scope; an institution's pages are behind its
+door. All else is in the table `RULES`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.service.app import create_app
 from counterfoil.service.openapi import SCOPE
 from counterfoil.service.pages.admin.door import ROLE, AdminRoute, Role
+from counterfoil.service.pages.portal.door import PortalRoute
 from counterfoil.service.routing import ScopedRoute
 from counterfoil.service.settings import load
 
@@ -53,6 +55,11 @@ RULES: dict[tuple[str, str], str] = {
     ("GET", "/metrics"): ITS_OWN,
     # With Stripe's signature: test_webhook.py.
     ("POST", "/webhooks/stripe"): ITS_OWN,
+    # Before the door of an institution's pages. What is behind it is walked in test_portal.py.
+    ("GET", "/portal"): ANYBODY,
+    ("POST", "/portal/sign-in"): ANYBODY,
+    ("GET", "/portal/links/{token}"): ITS_OWN,
+    ("POST", "/portal/links/{token}"): ITS_OWN,
     ("GET", "/admin/sign-in"): ANYBODY,
     ("POST", "/admin/sign-in"): ANYBODY,
 }
@@ -99,14 +106,14 @@ API = [
 OTHER = {
     (method, route.path)
     for route in ALL
-    if not isinstance(route, AdminRoute | ScopedRoute)
+    if not isinstance(route, AdminRoute | PortalRoute | ScopedRoute)
     for method in _methods(route)
 }
 
 
 def _filled(path: str) -> str:
     """A path with something in its places, which is there where one of it was made."""
-    for name in ("id", "event", "code", "period", "institution"):
+    for name in ("id", "event", "code", "period", "institution", "slug"):
         path = path.replace(f"{{{name}}}", "1")
     assert "{" not in path, f"say in _filled what stands in {path}"
     return path
@@ -150,7 +157,8 @@ def something(service: Service, host: Psycopg) -> None:
 
 _TABLES = (
     "institution", "product", "code", "allocation", "redemption", "checkout", "entitlement", "api_key", "event",
-    "webhook_endpoint", "delivery", "attention", "account", "audit", "stripe_event",
+    "webhook_endpoint", "delivery", "attention", "account", "audit", "stripe_event", "portal_member",
+    "portal_link", "mail",
 )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ CALLS = [
     ("GET", "/v1/entitlements?buyer=a", "checkout"),
     ("GET", "/v1/attention", "manage"),
     ("POST", "/v1/attention/x/resolve", "manage"),
+    ("GET", "/v1/audit", "manage"),
     ("GET", "/v1/events", "manage"),
     ("GET", "/v1/events/x", "manage"),
     ("POST", "/v1/events/x/resend", "manage"),

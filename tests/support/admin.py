@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -80,3 +82,40 @@ def signed(browsers: Callable[[], httpx.Client], host: Psycopg) -> SignIn:
         return one
 
     return sign
+
+
+@pytest.fixture
+def staff(signed: SignIn) -> httpx.Client:
+    """A browser of somebody of the staff."""
+    return signed(Role.STAFF)
+
+
+def text_of(page: httpx.Response | str) -> str:
+    """What a person reads, in one line."""
+    source = page if isinstance(page, str) else page.text
+    line = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", source)))
+    return re.sub(r" ([.,:])", r"\1", line)
+
+
+def numbers_of(page: httpx.Response) -> dict[str, str]:
+    """The stats of a page, by their labels."""
+    return dict(re.findall(r'<div class="stat"><span>([^<]+)</span><strong>([^<]+)</strong>', page.text))
+
+
+def fields(page: httpx.Response) -> dict[str, str]:
+    """What a form would send if nothing were changed: without boxes that are not ticked."""
+    sent: dict[str, str] = {}
+    for tag in re.findall(r"<input [^>]+>", page.text):
+        name, value = re.search(r' name="([^"]+)"', tag), re.search(r' value="([^"]*)"', tag)
+        if name and (("checkbox" not in tag and "radio" not in tag) or " checked" in tag):
+            sent[name[1]] = value[1] if value else ""
+    for name, options in re.findall(r'<select [^>]*name="([^"]+)"[^>]*>(.*?)</select>', page.text, re.DOTALL):
+        chosen = re.search(r'value="([^"]*)" selected', options)
+        sent[name] = chosen[1] if chosen else ""
+    return sent
+
+
+def error_of(page: httpx.Response, id: str) -> str:
+    """What is said beside a field."""
+    found = re.search(rf'<div id="{id}-said">\s*<p class="error">(.*?)</p>', page.text, re.DOTALL)
+    return text_of(found[1]) if found else ""

@@ -112,6 +112,7 @@ def serving(database_url: str, simulator: Running, **settings: str) -> Iterator[
         "COUNTERFOIL_STRIPE_RATE": "1000",
         # Services of several tests share a database: one of them sends its events only where a test is about that.
         "COUNTERFOIL_WEBHOOK_INTERVAL": "0",
+        "COUNTERFOIL_MAIL_INTERVAL": "0",
         **settings,
     }
     app = create_app(load(**given))

@@ -25,7 +25,7 @@ class Line:
     def come_and_line_up(self) -> Turn:
         """One more arrives, and is in line."""
         turn = self.come()
-        turn.line_up()
+        turn.line_up(object())
         return turn
 
     def serve(self, turns: list[Turn]) -> Iterator[tuple[float, Turn]]:
@@ -93,7 +93,7 @@ def test_a_full_line_is_known_on_arrival(line: Line) -> None:
     assert line.pace.waiting == 0
     assert line.pace.wait == pytest.approx(20.04)
     for turn in turns[:100]:
-        turn.line_up()
+        turn.line_up(object())
     assert line.pace.waiting == 99
     assert line.come().crowded
 
@@ -162,6 +162,56 @@ def test_a_second_call_is_a_second_number(line: Line) -> None:
     turn = line.come_and_line_up()
     assert turn.left() == 0
     other = line.come_and_line_up()
-    turn.line_up()
+    turn.line_up(object())
     assert turn.left() == pytest.approx(2 / 25)
     assert other.left() == pytest.approx(1 / 25)
+
+
+def test_a_late_429_costs_the_line_one_turn(line: Line) -> None:
+    """The answer took ten seconds, and others were served meanwhile: they are not waited for once more."""
+    late, *others = (line.come_and_line_up() for _ in range(300))
+    assert late.left() == 0
+    served = line.serve(others)
+    for _ in range(250):
+        next(served)
+    assert line.pace.waiting == 49
+    assert late.refused()
+    assert line.pace.waiting == 50
+    assert late.left() == pytest.approx(1 / 12.5)
+    assert others[250].left() == pytest.approx(2 / 12.5)
+    assert line.pace.wait == pytest.approx(51 / 12.5)
+
+
+def test_who_leaves_is_forgotten(line: Line) -> None:
+    first = line.come_and_line_up()
+    with line.pace.coming() as second:
+        second.line_up("a checkout")
+        third = line.come_and_line_up()
+        assert first.left() == 0
+        assert third.left() == pytest.approx(2 / 25)
+    assert third.left() == pytest.approx(1 / 25)
+
+
+def test_a_standstill_lets_no_more_go_than_a_second_does(line: Line) -> None:
+    turns = [line.come_and_line_up() for _ in range(200)]
+    line.now += 60
+    assert sum(turn.left() == 0 for turn in turns) == 25
+
+
+def test_whose_page_is_being_made_is_known(line: Line) -> None:
+    first = line.come_and_line_up()
+    with line.pace.coming() as turn:
+        turn.line_up("a checkout")
+        assert first.left() == 0
+        assert line.pace.left_for("a checkout") == pytest.approx(1 / 25)
+        line.now += 1
+        assert turn.left() == 0
+        assert line.pace.left_for("a checkout") == 0
+    assert line.pace.left_for("a checkout") is None
+
+
+def test_what_somebody_asks_about_is_asked_once(line: Line) -> None:
+    with line.pace.asking(["a", "b"]) as mine, line.pace.asking(["b", "c"]) as others:
+        assert (mine, others) == ({"a", "b"}, {"c"})
+        assert line.pace.is_asked_about(["b"])
+    assert not line.pace.is_asked_about(["a", "b", "c"])

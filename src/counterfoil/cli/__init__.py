@@ -21,6 +21,8 @@ COMMANDS = {
     "usage": ("usage", "How full codes are."),
     "release": ("release", "Give a held place back by hand."),
     "return": ("return_", "Give back a completed place for which nothing was paid."),
+    "portal-link": ("portal_link", "A first invitation to an institution's own page."),
+    "mail": ("mail", "Mails to institutions."),
     "attention": ("attention", "What a person must look at."),
     "webhook": ("webhook", "The endpoint at Stripe that sends events here."),
     "reconcile": ("reconcile", "Compare our rows with Stripe's sessions; settle what differs."),

@@ -18,7 +18,7 @@ import psycopg
 from rich.console import Console
 from rich.panel import Panel
 
-from counterfoil import movable_clock, schema
+from counterfoil import catalogue, movable_clock, portal, schema
 from counterfoil.audit import Actor
 from counterfoil.cli import reach
 from counterfoil.cli.serve import check_database, run
@@ -26,6 +26,7 @@ from counterfoil.cli.trouble import NotFine
 from counterfoil.demo import sample
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.listening import listen
+from counterfoil.service import letters
 from counterfoil.service.settings import load
 from counterfoil.simulator import run_in_thread
 from counterfoil.stripe.drivers import SyncStripe
@@ -76,7 +77,11 @@ def command(port: int | None, fresh: bool, no_open: bool) -> None:
             sample.make(host, stripe, simulator, settings.shop)
             stripe.close()
         simulator.add_endpoint(f"{shop_url}/webhooks/stripe")
-        console.print(_what_to_try(shop_url, simulator.base_url, admin_key))
+        token = portal.new_token()
+        school = host.run(catalogue.institution(sample.SCHOOL))
+        host.run(portal.invite(institution=school.id, token=token))
+        portal_link = letters.link_of(token, shop_url)
+        console.print(_what_to_try(shop_url, simulator.base_url, admin_key, portal_link))
         if not no_open:
             webbrowser.open(shop_url)
         run(settings, listening)
@@ -132,10 +137,13 @@ def _this_program() -> str:
     return os.path.relpath(Path(sys.executable).with_name("counterfoil"))
 
 
-def _what_to_try(shop: str, simulator: str, admin_key: str) -> Panel:
+def _what_to_try(shop: str, simulator: str, admin_key: str, portal_link: str) -> Panel:
     return Panel.fit(
         f"""[bold]The shop[/]           {shop}/
 [bold]The seller's pages[/] {shop}/admin (the key below opens them)
+[bold]Mails[/]              {shop}/admin/outbox (none is sent)
+[bold]A school's page[/]    {portal_link}
+                   (opens once; then {shop}/portal)
 [bold]The API[/]            {shop}/docs
 [bold]The simulator[/]      {simulator}/_simulator/
 [bold]A key for the API[/]  {admin_key}

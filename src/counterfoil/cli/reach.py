@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 import psycopg
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError, model_validator
 from pydantic import Field as Setting
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from rich.console import Console
@@ -20,7 +20,7 @@ from rich.table import Table
 from counterfoil import embedded
 from counterfoil.audit import Actor
 from counterfoil.hosts.psycopg import Psycopg
-from counterfoil.service.settings import DatabaseUrl, SettingsImpossible, explained
+from counterfoil.service.settings import DatabaseUrl, SettingsImpossible, check_mail, explained
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,6 +32,14 @@ class _Where(BaseSettings):
     database_schema: str = Setting(
         default="counterfoil", validation_alias="COUNTERFOIL_DATABASE_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$"
     )
+    public_url: str = Setting(default="http://127.0.0.1:8000", validation_alias="COUNTERFOIL_PUBLIC_URL")
+    smtp_url: str | None = Setting(default=None, validation_alias="COUNTERFOIL_SMTP_URL")
+    mail_from: str | None = Setting(default=None, validation_alias="COUNTERFOIL_MAIL_FROM")
+
+    @model_validator(mode="after")
+    def _must_be_possible(self) -> _Where:
+        check_mail(self.smtp_url, self.mail_from)
+        return self
 
 
 def _where() -> _Where:
@@ -106,6 +114,17 @@ def acting() -> Actor:
 def schema_name() -> str:
     """The schema that commands work on."""
     return _where().database_schema
+
+
+def public_url() -> str:
+    """Where the service is seen, for links."""
+    return _where().public_url
+
+
+def mail() -> tuple[str | None, str | None]:
+    """How mails are sent, and from whom."""
+    where = _where()
+    return where.smtp_url, where.mail_from
 
 
 def show(found: Sequence[BaseModel] | BaseModel, columns: Sequence[str], *, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from counterfoil import catalogue, checkout
+from counterfoil import catalogue, checkout, portal
 from counterfoil.calls import RetrieveSession
 from counterfoil.catalogue import CodeTerms
 from counterfoil.hosts.psycopg import Psycopg
@@ -43,6 +43,13 @@ PRODUCTS = (
 #: Half price, with room; and a fixed price whose last place is left.
 ROOMY, NEARLY_SPENT = "HARROW-HILL", "LAKESIDE-3"
 
+#: The school whose page the demo opens, and the people of both.
+SCHOOL = "lakeside"
+PEOPLE = {
+    "harrow-hill": ("careers@harrow-hill.example", "Ada Brook"),
+    "lakeside": ("office@lakeside.example", "Moana Reid"),
+}
+
 
 def is_there(host: Psycopg) -> bool:
     """Whether the sample was made before."""
@@ -67,6 +74,12 @@ def make(host: Psycopg, stripe: SyncStripe, simulator: Running, shop: Shop) -> N
             name="Lakeside School", slug="lakeside", time_zone="Pacific/Auckland", year_start="02-01"
         )
     )
+    for school in (harrow, lakeside):
+        # Joined, so that a sign-in mail can be asked for at /portal: it is seen in the outbox.
+        email, name = PEOPLE[school.slug]
+        token = portal.new_token()
+        host.run(portal.invite(institution=school.id, token=token, email=email, name=name))
+        host.run(portal.redeem(token=token, session=portal.new_token()))
     half = CodeTerms(cap=40, discount=PercentOff(Decimal(50)))
     few = CodeTerms(cap=3, discount=FixedPrice(900, "gbp"))
     year = Calendar.ACADEMIC_YEAR

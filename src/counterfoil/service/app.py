@@ -26,6 +26,7 @@ from counterfoil.service.api import (
     events,
     health,
     institutions,
+    portal_links,
     products,
     redemptions,
     webhook,
@@ -34,11 +35,13 @@ from counterfoil.service.api import (
 from counterfoil.service.changes import Changes
 from counterfoil.service.edge import Door, SafeHeaders, database_down
 from counterfoil.service.interval import reconciling
+from counterfoil.service.mailing import mailing
 from counterfoil.service.pages.admin import admin
 from counterfoil.service.pages.assets import Assets
+from counterfoil.service.pages.portal import portal
 from counterfoil.service.pages.reference import reference
 from counterfoil.service.pages.rendering import wants_page
-from counterfoil.service.pages.shop.storefront import storefront
+from counterfoil.service.pages.shop import shop
 from counterfoil.service.pages.trouble import trouble
 from counterfoil.service.problems import Problem
 from counterfoil.service.sending import sending
@@ -55,7 +58,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with running(settings) as state, reconciling(state), sending(state):
+        async with running(settings) as state, reconciling(state), sending(state), mailing(state):
             app.state.counterfoil = state
             yield
 
@@ -71,6 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.changes = Changes()
     for router in (
         institutions.api,
+        portal_links.api,
         products.api,
         codes.api,
         checkouts.api,
@@ -87,8 +91,11 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(reference)
     for pages in admin:
         app.include_router(pages)
+    for pages in portal:
+        app.include_router(pages)
     if settings.storefront == "on":
-        app.include_router(storefront)
+        for pages in shop:
+            app.include_router(pages)
     openapi.install(app)
     app.mount("/static", Assets())
 

@@ -1,5 +1,5 @@
 """
-Reconciling and replaying at intervals, in one process of many. A convenience: correctness never rests on it.
+Reconciling, replaying and tidying at intervals, in one process of many. A convenience: correctness never rests on it.
 
 Whoever moves the task's row forward does it this time. There is no lease to lose: a process that dies at it leaves the
 next time standing in the row, and then another one takes it.
@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+from counterfoil import notices, verbs
 from counterfoil.reconcile import reconcile
 from counterfoil.replay import replay
 from counterfoil.service.state import State
@@ -42,12 +43,32 @@ async def reconciling(state: State) -> AsyncIterator[None]:
 
 
 async def once(state: State) -> None:
-    """Replay, reconcile, settle, count, and say what it came to."""
-    replayed = await state.drive(replay(state.shop, last=REPLAYED))
-    for outcome, number in replayed.outcomes.items():
+    """Replay, reconcile, notice, tidy, and say what it came to. Whatever fails, the others are done all the same."""
+    for part in (_replay, _reconcile, _notice, _tidy):
+        try:
+            await part(state)
+        except Exception:
+            log.exception("%s failed, and is tried again", part.__name__.removeprefix("_"))
+
+
+async def _replay(state: State) -> None:
+    report = await state.drive(replay(state.shop, last=REPLAYED))
+    for outcome, number in report.outcomes.items():
         state.metrics.settled.labels(outcome).inc(number)
-    if replayed.unsettled:
-        log.info("replayed %d events: %s", replayed.unsettled, dict(replayed.outcomes))
+    if report.unsettled:
+        log.info("replayed %d events: %s", report.unsettled, dict(report.outcomes))
+    if report.missed:
+        detail = {"number": report.missed, "url": f"{state.settings.public_url.rstrip('/')}/webhooks/stripe"}
+        await state.run(verbs.raise_attention(kind="stripe-webhook-silent", subject="stripe", detail=detail))
+    _tell_of(report.interrupted)
+
+
+async def _notice(state: State) -> None:
+    """The years that end with places unused."""
+    await state.run(notices.look_at_year_ends())
+
+
+async def _reconcile(state: State) -> None:
     report = await state.drive(reconcile(state.shop, apply=True))
     for one in report.findings:
         state.metrics.drift.labels("left" if one.left else "settled").inc()
@@ -55,9 +76,19 @@ async def once(state: State) -> None:
             logging.WARNING if one.left else logging.INFO,
             "drift: session %s: we said %s, Stripe %s: %s", one.session_id, one.rows, one.stripe, one.done,
         )  # fmt: skip
-    interrupted = replayed.interrupted or report.interrupted
+    _tell_of(report.interrupted)
+
+
+async def _tidy(state: State) -> None:
+    """What a crash left open at full price, and where holds came from, a day later."""
+    await state.run(verbs.end_forsaken())
+    while await state.run(verbs.forget_origins()):
+        pass
+
+
+def _tell_of(interrupted: str | None) -> None:
     if interrupted:
-        log.warning("reconciling was interrupted, and goes on next time: %s", interrupted)
+        log.warning("it was interrupted, and goes on next time: %s", interrupted)
 
 
 def plan(interval: timedelta) -> Statement[None]:

@@ -36,6 +36,9 @@ class Metrics:
         self.deliveries = Counter(
             "counterfoil_deliveries", "Attempts to deliver our events, by result.", ["result"], registry=self.registry
         )
+        self.mails = Counter(
+            "counterfoil_mails", "Attempts to send mails, by result.", ["result"], registry=self.registry
+        )
         self.stripe_calls = Histogram(
             "counterfoil_stripe_call_seconds",
             "Calls to Stripe, by call and result.",

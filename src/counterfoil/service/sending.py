@@ -15,8 +15,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 import httpx
-import psycopg
-from psycopg_pool import PoolTimeout
 from standardwebhooks.webhooks import Webhook
 
 from counterfoil import outgoing
@@ -89,8 +87,8 @@ class Sender:
                     for endpoint in await self._database.run(outgoing.due()):
                         if endpoint not in at_work:
                             at_work[endpoint] = asyncio.create_task(self._send_safely(endpoint))
-                except (psycopg.Error, PoolTimeout) as error:
-                    log.warning("what is due cannot be read: %s", error)
+                except Exception:  # whatever it is, what is due stays due
+                    log.exception("what is due cannot be read now")
                 await asyncio.sleep(interval)
         finally:
             self._ending = True

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from email.utils import parseaddr
 from ipaddress import ip_network
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -20,7 +21,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from counterfoil.clocks import Clocks, ClocksOutOfOrder, parse_duration
+from counterfoil.mail import check_address
 from counterfoil.model import HOLDS_PER_ADDRESS, Shop
+from counterfoil.notices import Kind
 from counterfoil.pace import LONGEST_WAIT, STRIPE_RATE, Pace
 
 STRIPE_API = "https://api.stripe.com"
@@ -85,6 +88,12 @@ class Settings(BaseSettings):
     # How often a process looks for events to send; 0: this one sends none.
     webhook_interval: Duration = Field(timedelta(seconds=1), alias="COUNTERFOIL_WEBHOOK_INTERVAL")
     webhook_private: Literal["on", "off"] = Field("off", alias="COUNTERFOIL_WEBHOOK_PRIVATE")
+    smtp_url: str | None = Field(None, alias="COUNTERFOIL_SMTP_URL")
+    mail_from: str | None = Field(None, alias="COUNTERFOIL_MAIL_FROM")
+    # How often a process looks for mails to write and to send; 0: this one does neither.
+    mail_interval: Duration = Field(timedelta(seconds=1), alias="COUNTERFOIL_MAIL_INTERVAL")
+    seller_mail: str | None = Field(None, alias="COUNTERFOIL_SELLER_MAIL")
+    seller_notices: Several = Field(("threshold", "full", "year_end"), alias="COUNTERFOIL_SELLER_NOTICES")
     database_pool: int = Field(20, alias="COUNTERFOIL_DATABASE_POOL", ge=1, le=200)
     # Not for production: a storm's scratch schema.
     database_schema: str = Field("counterfoil", alias="COUNTERFOIL_DATABASE_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
@@ -139,6 +148,17 @@ class Settings(BaseSettings):
             raise ValueError(
                 f"STRIPE_API_BASE={self.stripe_api_base}: a live key goes to Stripe alone; use a test key, or remove it"
             )
+        check_mail(self.smtp_url, self.mail_from)
+        if self.seller_mail is not None:
+            try:
+                check_address(self.seller_mail)
+            except ValueError as wrong:
+                raise ValueError(f"COUNTERFOIL_SELLER_MAIL={self.seller_mail}: {wrong}") from None
+        for kind in self.seller_notices:
+            if kind not in ("none", *Kind):
+                raise ValueError(
+                    f"COUNTERFOIL_SELLER_NOTICES={kind}: not a notice; write none, or some of {', '.join(Kind)}"
+                )
         for method in self.payment_methods:
             if not re.fullmatch(r"[a-z][a-z0-9_]*", method):
                 raise ValueError(
@@ -203,6 +223,52 @@ _MENDS = {
     "STRIPE_SECRET_KEY": "sk_test_… or sk_live_…, from Stripe's dashboard",
     "STRIPE_WEBHOOK_SECRET": "whsec_…, of the endpoint that sends events here",
 }
+
+
+def check_mail(smtp_url: str | None, mail_from: str | None) -> None:
+    """
+    Nothing, if mail can be sent like this, or is not sent at all.
+
+    Raises:
+        ValueError: With the variable, and what is wrong. The URL has a password in it, and is not repeated.
+    """
+    if mail_from is not None and not sender_address(mail_from):
+        raise ValueError(
+            f"COUNTERFOIL_MAIL_FROM={mail_from}: write an address, or a name and an address: "
+            "Northgate Practice <places@shop.example>"
+        )
+    if smtp_url is None:
+        return
+    if not _is_smtp(smtp_url):
+        raise ValueError(
+            "COUNTERFOIL_SMTP_URL=(hidden): not a URL such as smtp://user:password@mail.example:587 (with STARTTLS) or "
+            "smtps://mail.example"
+        )
+    if mail_from is None:
+        raise ValueError(
+            "COUNTERFOIL_MAIL_FROM is not set, and COUNTERFOIL_SMTP_URL is: set it to the address that mails come from"
+        )
+
+
+def _is_smtp(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        numbered = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    plain = parts.path in ("", "/") and not parts.query and not parts.fragment
+    return parts.scheme in ("smtp", "smtps") and bool(parts.hostname) and numbered and plain
+
+
+def sender_address(text: str) -> tuple[str, str] | None:
+    """The name and the address of a sender, or None if it is none."""
+    if any(ord(character) < 32 for character in text):
+        return None
+    name, address = parseaddr(text)
+    try:
+        return name, check_address(address)
+    except ValueError:
+        return None
 
 
 def _check_url(name: str, value: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from counterfoil.errors import BadSignature
@@ -69,11 +70,13 @@ def read_document(doc: Mapping[str, Any]) -> StripeEvent:
         thin = doc["object"] == "v2.core.event"
         about: Mapping[str, Any] = (doc.get("related_object") or {}) if thin else doc["data"]["object"]
         object_id, payment_intent = about.get("id"), about.get("payment_intent")
+        created = doc.get("created")
         if not (isinstance(doc["id"], str) and isinstance(doc["type"], str) and isinstance(doc["livemode"], bool)):
             raise BadSignature
         if object_id is not None and not isinstance(object_id, str):
             raise BadSignature
-    except (KeyError, TypeError, AttributeError) as error:
+        created_at = datetime.fromtimestamp(created, UTC) if isinstance(created, int) else None
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, OSError) as error:
         raise BadSignature from error
     return StripeEvent(
         id=doc["id"],
@@ -81,6 +84,7 @@ def read_document(doc: Mapping[str, Any]) -> StripeEvent:
         object_id=object_id,
         livemode=doc["livemode"],
         payment_intent=payment_intent if isinstance(payment_intent, str) else None,
+        created_at=created_at,
     )
 
 

@@ -107,6 +107,7 @@ def failure(call: StripeCall, error: stripe.StripeError) -> Exception:
         stripe_code=code,
         stripe_message=error.user_message if status is not None else None,
         request_id=error.request_id,
+        http_status=status,
     )
 
 

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -56,11 +57,17 @@ def _day(day: date) -> str:
     return _reader.get().day(day)
 
 
+def _day_in(moment: datetime, zone: str) -> str:
+    return _reader.get().day(moment.astimezone(ZoneInfo(zone)).date())
+
+
 def _iso(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds")
 
 
-_environment.filters.update(time_in=_time_in, moment_in=_moment_in, day=_day, number=_number, iso=_iso, prose=prose)
+_environment.filters.update(
+    time_in=_time_in, moment_in=_moment_in, day=_day, day_in=_day_in, number=_number, iso=_iso, prose=prose
+)
 _environment.globals.update(money=_money, asset=asset)
 
 

@@ -59,6 +59,11 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
   });
 }
 
+for (const button of document.querySelectorAll("button[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => print());
+}
+
 // How long something is kept, by the clock that decides: this computer's may be wrong, and may have slept.
 // <span data-until="…" data-now="…">
 for (const until of document.querySelectorAll("[data-until]")) {
@@ -78,4 +83,16 @@ for (const until of document.querySelectorAll("[data-until]")) {
     document.addEventListener("visibilitychange", show);
     addEventListener("pageshow", show);
   }
+}
+
+// A page that waits for something looks again by itself, every so many seconds, and changes once there is something new.
+const waits = document.querySelector("[data-again]");
+if (waits) {
+  const look = async () => {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => undefined);
+    const anew = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (anew && !anew.querySelector("[data-again]")) return location.reload();
+    setTimeout(look, 1000 * waits.dataset.again);
+  };
+  setTimeout(look, 1000 * waits.dataset.again);
 }

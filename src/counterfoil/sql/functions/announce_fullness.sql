@@ -14,6 +14,7 @@ BEGIN
             'allocation.full', gate.code_id || '/' || gate.period, counterfoil.usage_document(gate)
         );
     END IF;
+    PERFORM counterfoil.notice_fullness(gate, used, cap);
 END
 $$;
 

@@ -5,17 +5,19 @@ CREATE FUNCTION counterfoil.try_once(names text[], most integer, within interval
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    moment timestamptz := counterfoil.clock();
+    moment timestamptz;
     until timestamptz;
 BEGIN
     DELETE FROM counterfoil.throttle AS t WHERE t.name IN (
         SELECT o.name FROM counterfoil.throttle AS o
-        WHERE o.forget_at < moment AND o.name <> ALL (names) ORDER BY o.forget_at LIMIT 10 FOR UPDATE SKIP LOCKED
+        WHERE o.forget_at < counterfoil.clock() AND o.name <> ALL (names) ORDER BY o.forget_at LIMIT 10 FOR UPDATE SKIP LOCKED
     );
     -- In one order, so that two tries of the same names wait for each other and never for ever.
     INSERT INTO counterfoil.throttle AS t (name, tried_at, forget_at)
-    SELECT n.name, '{}', moment FROM unnest(names) AS n (name) ORDER BY n.name
+    SELECT n.name, '{}', counterfoil.clock() FROM unnest(names) AS n (name) ORDER BY n.name
     ON CONFLICT (name) DO UPDATE SET name = t.name;
+    -- Read once the rows are ours: whoever waited for them came after all who are counted in them.
+    moment := counterfoil.clock();
     UPDATE counterfoil.throttle AS t
     SET tried_at = ARRAY(
         -- What lies ahead was written by a clock that was set back since.

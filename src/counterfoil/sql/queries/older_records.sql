@@ -1,11 +1,16 @@
 -- The sessions of rows that began before a moment and are compared one by one all the same: those that are not settled
--- although their time is over, and those that were settled since that moment. By row, in the order of their ids.
+-- although their session's time is over, and those that were settled since that moment. By row, in the order of their ids.
 SELECT id, sessions
 FROM (
     SELECT r.id, array_remove(r.former_sessions || r.session_id, NULL) AS sessions
     FROM counterfoil.redemption AS r
-    WHERE r.status IN ('reserved', 'pending') AND r.expires_at <= (SELECT counterfoil.clock())
+    WHERE r.status = 'reserved' AND r.expires_at <= (SELECT counterfoil.clock())
         AND r.reserved_at < :since::timestamptz
+    UNION ALL
+    -- A delayed payment has its deadline in weeks, but what became of it can be known long before.
+    SELECT r.id, array_remove(r.former_sessions || r.session_id, NULL)
+    FROM counterfoil.redemption AS r
+    WHERE r.status = 'pending' AND r.reserved_at < :since::timestamptz
     UNION ALL
     -- From here on only those that began within a season: the newest are found by an index, and so the rest is not read.
     SELECT r.id, array_remove(r.former_sessions || r.session_id, NULL)

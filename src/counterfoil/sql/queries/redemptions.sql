@@ -8,7 +8,7 @@ WHERE true
     AND r.code_id IN (SELECT c.id FROM counterfoil.code AS c WHERE c.institution_id = :institution::bigint)
     AND r.period = :period::text
     AND r.status = :status::text
-    AND ((r.buyer_key ~>=~ :buyer::text AND r.buyer_key ~<~ :buyer::text || chr(1114111)) OR (r.buyer_key ~>=~ :buyer_folded::text AND r.buyer_key ~<~ :buyer_folded::text || chr(1114111)))
+    AND ((r.buyer_key ~>=~ :buyer::text AND r.buyer_key ~<~ (:buyer::text || chr(1114111))) OR (r.buyer_key ~>=~ :buyer_folded::text AND r.buyer_key ~<~ (:buyer_folded::text || chr(1114111))))
     AND (r.session_id = :session_id::text OR (r.former_sessions <> '{}' AND r.former_sessions @> ARRAY[:session_id::text]))
     AND (r.counts_with, r.id) IN (SELECT c.counts_with, c.redemption_id FROM counterfoil.checkout AS c WHERE c.payment_intent = :payment_intent::text)
     AND (r.reserved_at, r.id) < (:after_at::timestamptz, :after_id::uuid)

@@ -20,5 +20,3 @@ CREATE INDEX redemption_refunded
 -- squawk-ignore require-concurrent-index-creation
 CREATE INDEX redemption_of_a_buyer
     ON counterfoil.redemption (buyer_key text_pattern_ops, reserved_at DESC, id DESC);
--- squawk-ignore require-concurrent-index-creation
-CREATE INDEX attention_open ON counterfoil.attention (raised_at DESC, id DESC) WHERE resolved_at IS NULL;

@@ -17,8 +17,11 @@ CREATE TABLE counterfoil.step (
         'reserved', 'renewed', 'pending', 'completed', 'completed_late', 'released', 'refunded', 'reinstated'
     )),
     -- By how much the places of each kind changed: -1, 0 or 1.
+    -- squawk-ignore prefer-bigint-over-smallint
     reserved    smallint NOT NULL,
+    -- squawk-ignore prefer-bigint-over-smallint
     pending     smallint NOT NULL,
+    -- squawk-ignore prefer-bigint-over-smallint
     completed   smallint NOT NULL,
     -- It leaves a hold that had lapsed, at this moment. Of those that nobody has touched yet, the rows tell.
     lapsed_at   timestamptz,

@@ -1,6 +1,7 @@
 """The seller's own pages."""
 
 from counterfoil.service.pages.admin import (
+    accounts_page,
     attention,
     audit_log,
     caps,
@@ -12,7 +13,8 @@ from counterfoil.service.pages.admin import (
     keys,
     live,
     me,
-    people,
+    members,
+    outbox,
     products,
     reconcile,
     redemptions,
@@ -39,7 +41,9 @@ admin = (
     webhooks.pages,
     audit_log.pages,
     settings_page.pages,
-    people.pages,
+    accounts_page.pages,
     me.pages,
     live.pages,
+    members.pages,
+    outbox.pages,
 )

@@ -37,8 +37,7 @@ ROLE = "x-counterfoil-role"
 
 #: The pages that every page leads to, those of them that there are and that one may see.
 _NAVIGATION = (
-    ("/admin", "Home"),
-    ("/admin/institutions", "Institutions"),
+    ("/admin", "Institutions"),
     ("/admin/codes", "Codes"),
     ("/admin/redemptions", "Redemptions"),
     ("/admin/products", "Products"),
@@ -46,6 +45,7 @@ _NAVIGATION = (
     ("/admin/reconcile", "Reconcile"),
     ("/admin/keys", "Keys"),
     ("/admin/webhooks", "Webhooks"),
+    ("/admin/outbox", "Outbox"),
     ("/admin/audit", "Audit log"),
     ("/admin/accounts", "Accounts"),
     ("/admin/settings", "Settings"),

@@ -145,5 +145,5 @@ def _form(
         product=product,
         overtaken=overtaken,
         version=str(product.version) if product and overtaken else form.typed("version"),
-        currencies=sorted(pricing.CURRENCIES),
+        currencies=[(one, one.upper()) for one in sorted(pricing.CURRENCIES)],
     )

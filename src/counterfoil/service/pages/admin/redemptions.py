@@ -46,6 +46,11 @@ class Wanted:
     which: dict[str, Any] | None
     says: str | None
 
+    @property
+    def searched(self) -> bool:
+        """Whether anything was asked for."""
+        return any(self.query.values())
+
     def address(self, path: str, **more: str) -> str:
         """A link that carries the search on."""
         kept = {name: value for name, value in (self.query | more).items() if value}
@@ -82,8 +87,7 @@ async def listed(
         query=wanted.query,
         more=cursor(found[MOST - 1].reserved_at, found[MOST - 1].id) if len(found) > MOST else None,
         first=since is None,
-        statuses=list(RedemptionStatus),
-        institutions=sorted(known, key=lambda one: one.name.casefold()),
+        known=[(one.slug, one.name) for one in sorted(known, key=lambda one: one.name.casefold())],
         reasons=REASONS,
     )
 

@@ -20,12 +20,34 @@ class Said:
     next_step: str
     status: int = 409
     retry: bool = False
+    #: Where the next step is taken: its address, and its name.
+    link: tuple[str, str] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def said(refusal: errors.Refusal, code: Code | None, reader: Reader) -> Said:
     """What a buyer is told of a refusal. When to try again is said to programs as well."""
     return replace(_told(refusal, code, reader), headers=problems.of(refusal).headers)
+
+
+def not_asked(refusal: errors.Refusal) -> Said:
+    """What is told to whoever may have paid, when Stripe could not be asked."""
+    return Said(
+        "Whether your payment arrived is not known yet.",
+        "Look again in a moment. If you paid, it counts: there is no need to pay twice.",
+        503,
+        headers=problems.of(refusal).headers,
+    )
+
+
+def not_cancelled(refusal: errors.Refusal) -> Said:
+    """What is told when the payment page could not be closed, so that nothing was given back."""
+    return Said(
+        "It could not be cancelled just now, and nothing has changed.",
+        "Try again in a moment, or leave it: it ends by itself.",
+        503,
+        headers=problems.of(refusal).headers,
+    )
 
 
 def _told(refusal: errors.Refusal, code: Code | None, reader: Reader) -> Said:
@@ -37,7 +59,7 @@ def _told(refusal: errors.Refusal, code: Code | None, reader: Reader) -> Said:
         case errors.AllocationHeld():
             return Said("All places are taken at the moment.", _may_come_back(refusal, zone, reader), retry=True)
         case errors.BuyerLimitReached():
-            return Said("You have used this code.", "See your purchases for what it opened.")
+            return Said("You have used this code.", "What it opened is there:", link=("/purchases", "My purchases"))
         case errors.OpenElsewhere():
             until: datetime = refusal.fields["expires_at"]
             return Said(

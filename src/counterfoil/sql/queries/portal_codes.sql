@@ -1,0 +1,54 @@
+-- An institution's codes with how full they are, newest first: of one period, or each of its own that is now. As usage.sql,
+-- and until when all holds of now are over.
+SELECT
+    counterfoil.code_document(c) AS code,
+    c.folded,
+    wanted.period,
+    wanted.year_start,
+    CASE WHEN a.code_id IS NULL THEN pool.cap ELSE a.cap END AS cap,
+    coalesce(a.used, 0) - pending.places - reserved.places AS completed,
+    pending.places AS pending,
+    reserved.held,
+    reserved.next_release_at,
+    reserved.last_release_at,
+    a.note,
+    (
+        SELECT jsonb_build_object('more', q.more, 'cap', q.cap, 'asked_at', q.asked_at, 'seen_at', m.resolved_at)
+        FROM counterfoil.places_request AS q
+        JOIN counterfoil.institution AS i ON i.id = q.institution_id
+        JOIN counterfoil.code AS asked ON asked.id = q.code_id
+        LEFT JOIN counterfoil.attention AS m
+            ON m.kind = 'more-places-wanted' AND m.subject = i.slug || '/' || asked.code || '/' || q.period
+        WHERE q.institution_id = c.institution_id AND q.counts_with = pool.id AND q.period = wanted.period
+        ORDER BY q.asked_at DESC LIMIT 1
+    ) AS request
+FROM counterfoil.code AS c
+JOIN counterfoil.code AS pool ON pool.id = coalesce(c.counts_with, c.id)
+JOIN counterfoil.institution AS keeper ON keeper.id = pool.institution_id
+CROSS JOIN LATERAL (SELECT counterfoil.clock() AS moment OFFSET 0) AS now
+CROSS JOIN LATERAL (
+    SELECT
+        coalesce(
+            :period::text, counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, now.moment)
+        ) AS period,
+        keeper.year_start
+) AS wanted
+LEFT JOIN counterfoil.allocation AS a ON a.code_id = pool.id AND a.period = wanted.period
+CROSS JOIN LATERAL (
+    SELECT
+        count(*) AS places,
+        count(*) FILTER (WHERE r.expires_at > now.moment) AS held,
+        min(r.expires_at) FILTER (WHERE r.expires_at > now.moment) AS next_release_at,
+        max(r.expires_at) FILTER (WHERE r.expires_at > now.moment) AS last_release_at
+    FROM counterfoil.redemption AS r
+    WHERE r.counts_with = pool.id AND r.period = wanted.period AND r.status = 'reserved'
+) AS reserved
+CROSS JOIN LATERAL (
+    SELECT count(*) AS places FROM counterfoil.redemption AS r
+    WHERE r.counts_with = pool.id AND r.period = wanted.period AND r.status = 'pending'
+) AS pending
+WHERE c.institution_id = :institution::bigint
+    AND (:code::text IS NULL OR c.folded = :code::text)
+    AND (:after::bigint IS NULL OR c.id < :after::bigint)
+ORDER BY c.id DESC
+LIMIT :most::integer
