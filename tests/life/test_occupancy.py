@@ -12,14 +12,16 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, rule, run_state_machine_as_test
-from tests.life.test_an_allocation import World, machine
+from hypothesis.stateful import invariant, rule
+from tests.life.test_an_allocation import World, live, machine
 
 from counterfoil import movable_clock
 from counterfoil.model import Shop
 from counterfoil.occupancy import Occupancy, Stretch, occupancy
+
+#: What the stories must have told of.
+SEEN = {"lapsed", "over, paid late", "over, lowered", "refunded", "reinstated", "shortened"}
 
 _COUNT = """
 SELECT now.moment,
@@ -173,17 +175,5 @@ def test_the_past_is_what_was_counted_then(
     """And it saw lapses, late payments over the cap, caps lowered, refunds and their failures."""
     told: Counter[str] = Counter()
     world = World(connection, shop)
-    run_state_machine_as_test(
-        watched(world, told),
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=40,
-            deadline=None,
-            derandomize=examples < 100,
-            print_blob=True,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
-    seen = {what for what, times in told.items() if times}
-    assert seen == {"lapsed", "over, paid late", "over, lowered", "refunded", "reinstated", "shortened"}
+    live(watched(world, told), examples, 40, told, SEEN)
     movable_clock.set_ahead(connection, simulator.account.engine.clock.ahead)
