@@ -253,3 +253,50 @@ def _levels(row: Row, length: int) -> Iterator[_Level]:
         reached, now = end, after
     if row["exact"] or reached < length:
         yield _Level(reached, length, reached, *now)
+
+
+@dataclass(frozen=True)
+class Step:
+    """
+    A moment of one redemption: it began or ceased to occupy a place, or came to occupy it as something else.
+
+    Attributes:
+        kind: reserved, renewed, pending, completed, completed_late, released, refunded or reinstated.
+        lapsed_at: It left a hold that had lapsed by then.
+        session_id: Of a renewal: the session that was let go of.
+        attached_at: Since when the hold had that session.
+    """
+
+    at: datetime
+    kind: str
+    lapsed_at: datetime | None
+    over_cap: bool
+    session_id: str | None
+    attached_at: datetime | None
+
+
+_STEPS = """
+SELECT s.at, s.kind, s.lapsed_at, s.over_cap, s.session_id, s.attached_at
+FROM counterfoil.step AS s
+WHERE s.counts_with = :counts_with::bigint AND s.redemption = :redemption::uuid
+ORDER BY s.seq
+"""
+
+
+def steps_of(*, counts_with: int, redemption: UUID) -> Statement[list[Step]]:
+    """The moments of one redemption, in their order."""
+
+    def read(rows: Sequence[Row]) -> list[Step]:
+        return [
+            Step(
+                reading.moment(row["at"]),
+                row["kind"],
+                reading.when(row["lapsed_at"]),
+                row["over_cap"],
+                row["session_id"],
+                reading.when(row["attached_at"]),
+            )
+            for row in rows
+        ]
+
+    return Statement(Sql(_STEPS), {"counts_with": counts_with, "redemption": str(redemption)}, read)
