@@ -167,6 +167,10 @@ def occupancy(
 def _read(row: Row) -> Occupancy:
     since, until = reading.moment(row["since"]), reading.moment(row["until"])
     lapses: list[tuple[int, int | None]] = [(a, b) for a, b in document(row["lapses"]) or ()]
+    caps = tuple(
+        CapChange(reading.moment(one["at"]), one["cap_before"], one["cap_after"], one["note"])
+        for one in document(row["caps"]) or ()
+    )
     return Occupancy(
         period=row["period"],
         zone=row["time_zone"],
@@ -176,7 +180,7 @@ def _read(row: Row) -> Occupancy:
         read_at=reading.moment(row["read_at"]),
         exact=row["exact"],
         shortened=row["shortened"],
-        stretches=tuple(_stretches(row, since, until, lapses)),
+        stretches=tuple(_stretches(row, since, until, lapses, [(one.at - since) // _ONE for one in caps])),
         lapses=tuple(since + begins * _ONE for begins, _ in lapses if begins >= 0),
         late=tuple(
             LatePayment(
@@ -184,10 +188,7 @@ def _read(row: Row) -> Occupancy:
             )
             for one in document(row["late"]) or ()
         ),
-        caps=tuple(
-            CapChange(reading.moment(one["at"]), one["cap_before"], one["cap_after"], one["note"])
-            for one in document(row["caps"]) or ()
-        ),
+        caps=caps,
     )
 
 
@@ -206,7 +207,7 @@ class _Level:
 
 
 def _stretches(
-    row: Row, since: datetime, until: datetime, lapses: Sequence[tuple[int, int | None]]
+    row: Row, since: datetime, until: datetime, lapses: Sequence[tuple[int, int | None]], caps: Sequence[int]
 ) -> Iterator[Stretch]:
     begins = sorted(start for start, _ in lapses)
     ends = sorted(end for _, end in lapses if end is not None)
@@ -216,7 +217,9 @@ def _stretches(
         cuts = [level.since]
         if level.flat:
             inside = begins[bisect_right(begins, level.since) : bisect_right(begins, level.until - 1)]
-            cuts += sorted({cut for one in inside if (cut := -(-one // grain) * grain) < level.until})
+            cut_at = {cut for one in inside if (cut := -(-one // grain) * grain) < level.until}
+            # What was under the cap may be over it from a moment on at which nothing else changed.
+            cuts += sorted(cut_at | {one for one in caps if level.since < one < level.until})
         for start, end in zip(cuts, [*cuts[1:], level.until], strict=True):
             at = start if level.flat else level.highest
             lapsed = bisect_right(begins, at) - bisect_right(ends, at)

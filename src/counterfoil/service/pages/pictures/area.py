@@ -187,7 +187,7 @@ class _Pen:
         self.left, self.right = float(_LEFT), float(width - _RIGHT)
         self.bottom = float(_TOP + _TALL)
         self.ceiling = _ceiling(of)
-        self.length = max(of.until - of.since, timedelta(seconds=1))
+        self.length = max(of.until - of.since, timedelta(microseconds=1))
 
     def x(self, moment: datetime) -> float:
         part = (moment - self.of.since) / self.length
@@ -262,25 +262,30 @@ class _Pen:
 
     def _cap(self) -> tuple[str, tuple[Tick, ...], tuple[float, ...]]:
         """The line, and its labels where there is room for them."""
-        path, labels, heights = [], list[Tick](), list[float]()
-        free, drawn = self.left, False
+        path, steps = [], list[tuple[float, float, int]]()
+        drawn = False
         for since, until, cap in self.of.cap_steps():
             if cap is None or cap > self.ceiling:
                 drawn = False
                 continue
             start, end, y = self.x(since), self.x(until), self.y(cap)
             path.append((f"V{short(y)}" if drawn else f"M{short(start)} {short(y)}") + f"H{short(end)}")
+            steps.append((start, end, cap))
             drawn = True
+        labels, heights, taken = list[Tick](), list[float](), list[tuple[float, float]]()
+        # The longest first: where there is room for one, it is of what was so for longer.
+        for start, _, cap in sorted(steps, key=lambda one: one[0] - one[1]):
             label = f"cap {self.reader.number(cap)}"
-            at = start + 4
-            if at >= free and at + wide(label) <= self.right:
+            at = min(start + 4, self.right - wide(label))
+            end = at + wide(label) + 8
+            if all(end <= left or at >= right for left, right in taken):
                 labels.append(Tick(at, label, "start"))
-                heights.append(y - 6)
-                free = at + wide(label) + 8
+                heights.append(self.y(cap) - 6)
+                taken.append((at, end))
         return "".join(path), tuple(labels), tuple(heights)
 
     def _across(self) -> tuple[Tick, ...]:
-        most = max(2, int((self.right - self.left) / 90))
+        most = max(2, int((self.right - self.left) / 66))
         ticks: list[Tick] = []
         free = 0.0
         for moment, label in moments(self.of.since, self.of.until, self.of.zone, most, self.reader):

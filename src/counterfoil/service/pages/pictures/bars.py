@@ -279,18 +279,19 @@ class _Pen:
         return length_of(part.until - part.since) if part else ""
 
     def _labels(self, bottom: float) -> tuple[Label, ...]:
-        """Words under the bars, in as many rows as they need."""
+        """Words under the bars, in as many rows as they need: the last in the first, so that no line crosses a word."""
         rows: list[float] = []
         found = []
         today = self.knots[0].astimezone(ZoneInfo(self.zone)).date()
-        for moment in self.of.moments:
+        for moment in reversed(self.of.moments):
             day = moment.at.astimezone(ZoneInfo(self.zone)).date()
             when = self.reader.clock(moment.at, self.zone) if day == today else self.reader.short_day(day)
             text, at = f"{moment.word} {when}", self.at[moment.at]
             start, anchor = at, "start"
             if at + wide(text) > self.width - 2:
                 start, anchor = max(at - wide(text), 0), "end"
-            row = next((place for place, free in enumerate(rows) if free <= start), len(rows))
-            rows[row : row + 1] = [start + wide(text) + 10]
+            end = start + wide(text) + 10
+            row = next((place for place, free in enumerate(rows) if end <= free), len(rows))
+            rows[row : row + 1] = [start]
             found.append(Label(at, Tick(at, text, anchor), bottom + 22 + row * _LABELS, moment.kind))
         return tuple(found)
