@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterfoil.model import Redemption, RedemptionStatus
@@ -58,6 +58,7 @@ def heights(path: str) -> list[float]:
     return [float(one) for one in re.findall(r"(?:V|M[\d.]+ )([\d.]+)", path)]
 
 
+@settings(deadline=None)
 @given(occupancies())
 def test_no_peak_is_left_out_and_none_is_made_up(of: Occupancy) -> None:
     picture = occupancy_picture(of, READER)
@@ -66,18 +67,14 @@ def test_no_peak_is_left_out_and_none_is_made_up(of: Occupancy) -> None:
     assert len(picture.rows) <= max(ROWS, len(of.stretches) if len(of.stretches) <= ROWS else 0)
     for drawing in picture.drawings:
         areas = dict(drawing.areas)
-        top = max(max(one.counted for one in of.stretches), 1)
-        unit = (drawing.bottom - drawing.top) / max(top, *(_near(of, top)), 1)
+        unit = (drawing.bottom - drawing.up[-1].at) / int(drawing.up[-1].label)
         drawn = [height for name in ("completed", "pending", "held", "over") for height in heights(areas.get(name, ""))]
         if highest and not picture.over:
-            assert (drawing.bottom - min(drawn)) / unit == pytest.approx(highest, abs=0.02)
+            assert (drawing.bottom - min(drawn)) / unit == pytest.approx(highest, abs=0.06 / unit)
         assert bool(areas.get("over")) == bool(picture.over) == bool(of.over())
 
 
-def _near(of: Occupancy, top: int) -> list[int]:
-    return [cap for _, _, cap in of.cap_steps() if cap is not None and cap <= top * 6] or [1]
-
-
+@settings(deadline=None)
 @given(occupancies())
 def test_all_is_within_its_box_and_no_words_overlap(of: Occupancy) -> None:
     for drawing in occupancy_picture(of, READER).drawings:
@@ -104,6 +101,7 @@ def apart(words: list[tuple[float, str]], width: float) -> None:
     assert all(start >= 0 and start + wide(text) <= width + 0.1 for start, text in words)
 
 
+@settings(deadline=None)
 @given(occupancies())
 def test_each_time_over_the_cap_has_its_reason(of: Occupancy) -> None:
     """Runs of stretches are one, as long as all of them, and say what happened in them."""
@@ -130,6 +128,7 @@ def test_counts_are_few_and_even(top: int) -> None:
     assert len({after - before for before, after in pairwise(found)}) == 1
 
 
+@settings(deadline=None)
 @given(LENGTHS, st.integers(2, 14), st.sampled_from(["Europe/London", "Asia/Kolkata", "America/St_Johns"]))
 def test_moments_are_in_order_and_no_more_than_wanted(length: timedelta, most: int, zone: str) -> None:
     found = [at for at, _ in moments(BEGIN, BEGIN + length, zone, most, READER)]
@@ -239,6 +238,7 @@ def test_what_was_not_kept_is_not_drawn() -> None:
     assert (told.pages, told.page, told.unknown) == ((), None, 1)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["renewed", "pending", "completed", "released"]), LENGTHS), max_size=7))
 def test_no_words_of_a_timeline_overlap(story: list[tuple[str, timedelta]]) -> None:
     at, steps = BEGIN, [step(0, "reserved")]

@@ -87,13 +87,13 @@ class Row:
 
 @dataclass(frozen=True)
 class OccupancyPicture:
-    """All that the template needs. *far*: a cap that is too high to be drawn."""
+    """All that the template needs. *far*: the highest cap of those that are too high to be drawn."""
 
     of: Occupancy
     drawings: tuple[Drawing, ...]
     over: tuple[Over, ...]
     rows: tuple[Row, ...]
-    far: bool
+    far: int | None
 
     @property
     def empty(self) -> bool:
@@ -113,15 +113,17 @@ def occupancy_picture(of: Occupancy, reader: Reader) -> OccupancyPicture:
     if len(each) > ROWS:
         each = [(since, one) for since, _, one in _pieces(of, ROWS)]
     rows = tuple(Row(since, one, of.cap_at(one.highest_at)) for since, one in each)
-    caps = [cap for _, _, cap in of.cap_steps() if cap is not None]
-    return OccupancyPicture(of, drawings, tuple(_overs(of)), rows, far=max(caps, default=0) > _ceiling(of))
+    return OccupancyPicture(of, drawings, tuple(_overs(of)), rows, far=_caps(of)[1])
 
 
-def _ceiling(of: Occupancy) -> int:
-    """How far up it is drawn: to all that was counted, and to the caps that are not far above."""
+def _caps(of: Occupancy) -> tuple[int, int | None]:
+    """How far up it is drawn: to all that was counted, and to caps that are not far above; and the highest of those."""
     counted = max((one.counted for one in of.stretches), default=0)
-    near = [cap for _, _, cap in of.cap_steps() if cap is not None and cap <= max(counted, 1) * _FAR]
-    return max(counted, *near, 1)
+    caps = [cap for _, _, cap in of.cap_steps() if cap is not None]
+    far = max((cap for cap in caps if cap > max(counted, 1) * _FAR), default=None)
+    near = [cap for cap in caps if cap <= max(counted, 1) * _FAR]
+    # Where no cap is above it, what is free is seen as room all the same.
+    return max(counted, *near, 1) if near else max(counted + counted // 3 + 1, 5), far
 
 
 def _weight(of: Occupancy, one: Stretch) -> tuple[int, int, int]:
@@ -186,7 +188,7 @@ class _Pen:
         self.of, self.reader, self.size, self.width = of, reader, size, width
         self.left, self.right = float(_LEFT), float(width - _RIGHT)
         self.bottom = float(_TOP + _TALL)
-        self.ceiling = _ceiling(of)
+        self.ceiling, _ = _caps(of)
         self.length = max(of.until - of.since, timedelta(microseconds=1))
 
     def x(self, moment: datetime) -> float:
