@@ -89,6 +89,7 @@ def database(server: embedded.Server, _emptying: psycopg.Connection[Any]) -> str
         "DELETE FROM counterfoil.portal_session; DELETE FROM counterfoil.portal_link; "
         "DELETE FROM counterfoil.portal_member; "
         "DELETE FROM counterfoil.delivery; DELETE FROM counterfoil.event; DELETE FROM counterfoil.webhook_endpoint; "
+        "DELETE FROM counterfoil.step; "
         "DELETE FROM counterfoil.entitlement; DELETE FROM counterfoil.checkout; DELETE FROM counterfoil.redemption; "
         "DELETE FROM counterfoil.allocation; DELETE FROM counterfoil.code; DELETE FROM counterfoil.product; "
         "DELETE FROM counterfoil.institution; DELETE FROM counterfoil.stripe_event; DELETE FROM counterfoil.attention; "

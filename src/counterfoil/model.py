@@ -159,6 +159,10 @@ class Redemption:
     over_cap: bool
     #: The database's clock when the row was read: what its times are compared with.
     read_at: datetime
+    #: When its session was complete and not yet paid: a delayed payment.
+    pending_at: datetime | None = None
+    #: Since when it has its session.
+    attached_at: datetime | None = None
 
     @property
     def lapsed(self) -> bool:

@@ -58,6 +58,8 @@ def redemption(value: Any) -> model.Redemption:
         refunded_at=when(doc["refunded_at"]),
         over_cap=doc["over_cap"],
         read_at=moment(doc["read_at"]),
+        pending_at=when(doc["pending_at"]),
+        attached_at=when(doc["attached_at"]),
     )
 
 

@@ -76,6 +76,19 @@ class Reader:
         """A day, with its year."""
         return str(format_date(day, "long", locale=self.locale))
 
+    def clock(self, moment: datetime, zone: str, *, seconds: bool = False) -> str:
+        """The time of day in a zone, whatever day it is."""
+        local = moment.astimezone(ZoneInfo(zone))
+        return str(format_time(local.time(), "medium" if seconds else "short", locale=self.locale))
+
+    def short_day(self, day: date) -> str:
+        """A day without its year, as short as it gets: for an axis."""
+        return str(format_skeleton("MMMd", day, locale=self.locale))
+
+    def month(self, day: date) -> str:
+        """The month of a day, with its year: for an axis."""
+        return str(format_skeleton("yMMM", day, locale=self.locale))
+
 
 def reading(accept_language: str, now: datetime | None = None) -> Reader:
     """The reader whose browser sent this header: the first of their languages that there is a way of writing for."""

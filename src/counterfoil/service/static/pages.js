@@ -27,7 +27,9 @@ if (live) {
     const focused = region.contains(document.activeElement) ? document.activeElement : undefined;
     // Nothing that somebody is typing is taken from under their hands.
     if (focused?.matches("input, select, textarea")) return;
+    const open = [...region.querySelectorAll("details[open][id]")].map((one) => one.id);
     region.replaceChildren(...other.childNodes);
+    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     if (focused?.id) document.getElementById(focused.id)?.focus();
   };
   // A browser keeps few connections to one host: tabs that nobody sees give theirs back.

@@ -24,7 +24,10 @@ BEGIN
     IF redemption IS NOT NULL THEN
         UPDATE counterfoil.redemption AS r
         SET session_id = attach.session_id, session_url = attach.session_url,
-            session_expires_at = attach.session_expires_at
+            session_expires_at = attach.session_expires_at,
+            attached_at = CASE
+                WHEN r.session_id IS NULL OR r.attached_at IS NULL THEN counterfoil.clock() ELSE r.attached_at
+            END
         WHERE r.counts_with = attach.counts_with AND r.id = attach.redemption
             -- guard: only-a-hold-gets-a-session
             AND r.status = 'reserved'

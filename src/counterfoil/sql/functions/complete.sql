@@ -14,10 +14,11 @@ RETURNS TABLE (outcome text, claim counterfoil.redemption)
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    moment timestamptz := counterfoil.clock();
+    moment timestamptz;
 BEGIN
     PERFORM counterfoil.must_be_read_committed();
-    UPDATE counterfoil.redemption AS r SET status = 'completed', completed_at = moment
+    -- The clock is read where the row is locked: if it waits for somebody else's transition, again after that.
+    UPDATE counterfoil.redemption AS r SET status = 'completed', completed_at = counterfoil.clock()
     WHERE r.counts_with = complete.counts_with AND r.id = complete.id
         -- guard: completed-once
         AND r.status IN ('reserved', 'pending')
@@ -58,6 +59,7 @@ BEGIN
         WHERE r.counts_with = complete.counts_with AND r.id = complete.id
         RETURNING r.* INTO claim;
     END IF;
+    PERFORM counterfoil.step(claim, outcome, claim.completed_at);
     PERFORM counterfoil.announce_redemption(claim);
     RETURN NEXT;
 END

@@ -20,6 +20,7 @@ BEGIN
         RETURNING r.*
     LOOP
         ended := ended || claim.id;
+        PERFORM counterfoil.step(claim, 'released', moment);
         PERFORM counterfoil.announce_redemption(claim);
     END LOOP;
     FOR sale IN

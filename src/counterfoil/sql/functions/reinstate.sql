@@ -23,6 +23,7 @@ BEGIN
     WHERE r.counts_with = claim.counts_with AND r.id = claim.id
     RETURNING r.* INTO restored;
     IF claim.status = 'refunded' THEN
+        PERFORM counterfoil.step(restored, 'reinstated', (SELECT counterfoil.clock()));
         PERFORM counterfoil.announce_redemption(restored);
     END IF;
     RETURN true;

@@ -29,9 +29,9 @@ BEGIN
     END IF;
     IF claim.status IN ('reserved', 'pending') THEN
         PERFORM counterfoil.allocation_lock(release.counts_with, claim.period, lock_timeout);
-        moment := counterfoil.clock();
         SELECT r.* INTO claim FROM counterfoil.redemption AS r
         WHERE r.counts_with = release.counts_with AND r.id = release.id FOR UPDATE;
+        moment := counterfoil.clock();
     END IF;
     outcome := CASE
         WHEN claim.status NOT IN ('reserved', 'pending') THEN 'already_settled'

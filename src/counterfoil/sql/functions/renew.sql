@@ -41,11 +41,13 @@ BEGIN
         -- A lapsed hold does not come back to life over a cap that was lowered meanwhile.
         outcome := 'worn_out';
     ELSE
+        PERFORM counterfoil.step(claim, 'renewed', moment);
         UPDATE counterfoil.redemption AS r
         SET attempt = r.attempt + 1,
             expires_at = moment + hold,
             former_sessions = array_remove(r.former_sessions || r.session_id, NULL),
-            session_id = NULL, session_url = NULL, session_expires_at = NULL, ending = NULL
+            session_id = NULL, session_url = NULL, session_expires_at = NULL, attached_at = NULL,
+            ending = NULL
         WHERE r.counts_with = renew.counts_with AND r.id = renew.id
         RETURNING r.* INTO claim;
         UPDATE counterfoil.checkout AS c

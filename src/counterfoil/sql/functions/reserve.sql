@@ -212,6 +212,7 @@ BEGIN
         moment, moment + hold, attempt, reserve.origin
     )
     RETURNING r.* INTO claim;
+    PERFORM counterfoil.step(claim, 'reserved', moment);
     PERFORM counterfoil.announce_redemption(claim);
     PERFORM counterfoil.announce_fullness(gate, used_before, gate.cap);
     outcome := 'held';

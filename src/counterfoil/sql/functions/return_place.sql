@@ -32,6 +32,7 @@ BEGIN
         UPDATE counterfoil.redemption AS r SET status = 'refunded', refunded_at = moment
         WHERE r.counts_with = return_place.counts_with AND r.id = return_place.id
         RETURNING r.* INTO claim;
+        PERFORM counterfoil.step(claim, 'refunded', moment);
         PERFORM counterfoil.announce_redemption(claim);
         PERFORM counterfoil.keep_record(
             'redemption.return', claim.id::text,

@@ -13,7 +13,8 @@ RETURNS TABLE (outcome text, claim counterfoil.redemption)
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    moment timestamptz := counterfoil.clock();
+    moment timestamptz;
+    hold_ends timestamptz;
 BEGIN
     IF verdict = 'paid' THEN
         RETURN QUERY SELECT * FROM counterfoil.complete(
@@ -21,9 +22,13 @@ BEGIN
             settle_redemption.lock_timeout
         );
     ELSIF verdict = 'pending' THEN
+        -- Locked first: whoever is at it now may renew the hold, and then it ends later.
+        SELECT r.expires_at INTO hold_ends FROM counterfoil.redemption AS r
+        WHERE r.counts_with = of.counts_with AND r.id = of.id FOR UPDATE;
+        moment := counterfoil.clock();
         -- The session that is being paid becomes the row's session, if it is a former one: it alone can fail it.
         UPDATE counterfoil.redemption AS r
-        SET status = 'pending', expires_at = moment + pending_for, session_id = settle_redemption.session_id,
+        SET status = 'pending', pending_at = moment, expires_at = moment + pending_for, session_id = settle_redemption.session_id,
             session_expires_at = settle_redemption.session_expires_at, session_url = NULL,
             former_sessions = array_remove(array_remove(
                 r.former_sessions || r.session_id, settle_redemption.session_id
@@ -34,6 +39,7 @@ BEGIN
         RETURNING r.* INTO claim;
         outcome := 'pending';
         IF FOUND THEN
+            PERFORM counterfoil.step(claim, 'pending', moment, hold_ends);
             PERFORM counterfoil.announce_redemption(claim);
         ELSE
             outcome := 'already_settled';

@@ -54,6 +54,7 @@ BEGIN
         IF FOUND THEN
             outcome := 'refunded';
             IF returned THEN
+                PERFORM counterfoil.step(claim, 'refunded', moment);
                 PERFORM counterfoil.announce_redemption(claim);
             END IF;
             PERFORM counterfoil.occupy(settle_refund.counts_with, claim.period, -returned::integer);

@@ -9,11 +9,14 @@ from fastapi import Request, Response
 from counterfoil import audit, catalogue, errors, overview, verbs
 from counterfoil.codes import fold
 from counterfoil.model import RedemptionStatus
+from counterfoil.occupancy import occupancy
 from counterfoil.overview import CodeInFull
 from counterfoil.periods import next_key, period_days
 from counterfoil.service.fields import cursor, read_cursor
 from counterfoil.service.pages.admin.door import AdminRouter, Role
 from counterfoil.service.pages.admin.showing import CALENDARS, POLICIES, REASONS, show, then
+from counterfoil.service.pages.pictures import occupancy_picture
+from counterfoil.service.pages.rendering import reader_of
 from counterfoil.service.problems import Problem
 from counterfoil.service.state import State, state_of
 from counterfoil.statement import Statement
@@ -94,6 +97,9 @@ async def one(request: Request, code: str, period: str | None = None) -> Respons
         days=period_days(full.calendar, wanted, full.year_start),
         usage=await state.run(verbs.usage(code=code, period=wanted)),
         live=live,
+        picture=occupancy_picture(
+            await state.run(occupancy(code=code, period=wanted)), reader_of(request, live.moment)
+        ),
         changes=await state.run(changes_of(full, wanted)),
         newest=await state.run(
             verbs.redemptions(code=code, period=wanted, status=RedemptionStatus.COMPLETED, most=_NEWEST)

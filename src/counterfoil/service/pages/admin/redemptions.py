@@ -15,10 +15,13 @@ from counterfoil import catalogue, errors, verbs
 from counterfoil.buyers import check_buyer
 from counterfoil.codes import fold
 from counterfoil.model import Checkout, Redemption, RedemptionStatus
+from counterfoil.occupancy import steps_of
 from counterfoil.service.api.redemptions import as_csv
 from counterfoil.service.fields import cursor, read_cursor
 from counterfoil.service.pages.admin.door import AdminRouter
 from counterfoil.service.pages.admin.showing import POLICIES, REASONS, show
+from counterfoil.service.pages.pictures import length_of, timeline_picture
+from counterfoil.service.pages.rendering import reader_of
 from counterfoil.service.problems import Problem
 from counterfoil.service.settings import STRIPE_API
 from counterfoil.service.state import State, state_of
@@ -128,6 +131,7 @@ async def one(request: Request, id: str) -> Response:
     claim = await found(state, id)
     sale = await state.run(verbs.checkout(redemption=claim.id))
     code = await state.run(catalogue.code(claim.code))
+    steps = await state.run(steps_of(counts_with=claim.counts_with, redemption=claim.id))
     return show(
         request,
         "redemption",
@@ -136,6 +140,8 @@ async def one(request: Request, id: str) -> Response:
         sale=sale,
         code=code,
         zone=code.time_zone,
+        timeline=timeline_picture(claim, steps, code.time_zone, reader_of(request, claim.read_at)),
+        length_of=length_of,
         reasons=REASONS,
         policies=POLICIES,
         **dashboard(state, sale),
