@@ -3,13 +3,14 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-deep simulate lint guards pictures locks clean
+.PHONY: help demo test test-deep simulate lint guards pictures bench-pages locks clean
 help:
 	@echo "make demo       everything on this machine, with sample data: prints the addresses"
 	@echo "make test       the whole suite, on a PostgreSQL of its own"
 	@echo "make lint       style, types, import order, SQL"
 	@echo "make guards     takes each guard out in turn; a test must notice"
 	@echo "make test-deep  what takes long"
+	@echo "make bench-pages  how long each page takes to answer with a million redemptions"
 	@echo "make simulate   SEEDS=1000 FIRST=1: stories of faults, drawn by seeds; the shortest one that breaks something"
 
 # The run-time packages, hashes checked. A stamp file, so that nothing is asked of the network twice.
@@ -57,6 +58,10 @@ pictures: .venv/dev.stamp
 	$(BIN)/python -m pytest tests/pages -k test_with_a_code
 	cp build/screenshots/product-with-code.png docs/pictures/storefront.png
 	COUNTERFOIL_PICTURES=docs/pictures $(BIN)/python -m pytest tests/pages/test_admin_accounts.py tests/pages/test_admin_numbers.py -k everybody
+
+# How long each page takes to answer with a million redemptions.
+bench-pages: .venv/dev.stamp
+	$(BIN)/python -m benchmarks.pages $(ARGS)
 
 # Locks that name no host: versions and hashes only. Needs uv.
 locks:
