@@ -22,7 +22,7 @@ def test_in_and_refused(
     # Another name of this machine is another site.
     with identifying("localhost") as identity, serving(server.url, simulator, **identity.settings) as service:
         identity.asks = True
-        visitor = Visitor(chrome, service.url, java_script_enabled=script)
+        visitor = Visitor(chrome, service.url, **({} if script else {"java_script_enabled": False}))
         page = visitor.go("/admin/sign-in")
         if script:
             visitor.walk()
