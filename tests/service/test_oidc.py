@@ -19,7 +19,7 @@ from tests.support.serving import Service, serving
 
 from counterfoil import embedded
 from counterfoil.hosts.psycopg import Psycopg
-from counterfoil.service import accounts
+from counterfoil.service import accounts, oidc
 from counterfoil.service.roles import Role
 from counterfoil.service.settings import SettingsImpossible, load
 from counterfoil.simulator import Running
@@ -265,12 +265,16 @@ class TestGetsNobodyIn:
         assert is_in(browser)
 
 
+@pytest.mark.parametrize("hangs", [False, True], ids=["refuses connections", "never answers"])
 def test_a_provider_that_cannot_be_reached(
-    server: embedded.Server, simulator: Running, identity: Identity, clock: Clock
+    server: embedded.Server, simulator: Running, identity: Identity, monkeypatch: pytest.MonkeyPatch, hangs: bool
 ) -> None:
+    monkeypatch.setattr(oidc, "PATIENCE", 0.4)
     with socket.socket() as nobody:
-        # Bound and not listening: a connection is refused.
         nobody.bind(("127.0.0.1", 0))
+        if hangs:
+            # Connections are made, and nobody takes them.
+            nobody.listen()
         issuer = f"http://127.0.0.1:{nobody.getsockname()[1]}"
         with serving(server.url, simulator, **identity.settings | {"COUNTERFOIL_OIDC_ISSUER": issuer}) as service:
             said = httpx.get(f"{service.url}{OIDC}", trust_env=False)
