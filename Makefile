@@ -65,7 +65,7 @@ bench-pages: .venv/dev.stamp
 
 # Locks that name no host: versions and hashes only. Needs uv.
 locks:
-	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --extra service --group dev pyproject.toml -o requirements/dev.txt
+	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --extra oidc --group dev pyproject.toml -o requirements/dev.txt
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --extra service --group build pyproject.toml -c requirements/dev.txt -o requirements/run.txt
 
 clean:

@@ -31,6 +31,7 @@ TESTS = [
     "tests/service/test_a_purchase.py",
     "tests/service/test_giving_back.py",
     "tests/service/test_portal.py",
+    "tests/service/test_oidc.py",
 ]
 
 

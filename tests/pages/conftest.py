@@ -92,7 +92,7 @@ class Visitor:
 
     def _request(self, request: Any) -> None:
         parts = urlsplit(request.url)
-        if parts.scheme in ("http", "https") and parts.hostname != "127.0.0.1":
+        if parts.scheme in ("http", "https") and parts.hostname not in ("127.0.0.1", "localhost"):
             self.trouble.append(f"a request left the machine: {request.url}")
 
     def go(self, path: str) -> Page:

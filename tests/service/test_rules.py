@@ -27,6 +27,13 @@ from counterfoil.service.pages.portal.door import PortalRoute
 from counterfoil.service.routing import ScopedRoute
 from counterfoil.service.settings import load
 
+#: With what is an extra, so that its routes are seen as well.
+OIDC = {
+    "COUNTERFOIL_OIDC_ISSUER": "https://id.example",
+    "COUNTERFOIL_OIDC_CLIENT_ID": "counterfoil",
+    "COUNTERFOIL_OIDC_CLIENT_SECRET": "a-secret",
+}
+
 #: Anybody may, and is told nothing about anybody.
 ANYBODY = "anybody"
 #: Shows or changes what a browser began, to that browser alone.
@@ -62,6 +69,9 @@ RULES: dict[tuple[str, str], str] = {
     ("POST", "/portal/links/{token}"): ITS_OWN,
     ("GET", "/admin/sign-in"): ANYBODY,
     ("POST", "/admin/sign-in"): ANYBODY,
+    # Before the door as well, and back in the browser that began: test_oidc.py.
+    ("GET", "/admin/sign-in/oidc"): ITS_OWN,
+    ("GET", "/admin/sign-in/oidc/back"): ITS_OWN,
 }
 
 #: What whoever may only look may do all the same: with their own account and session.
@@ -85,7 +95,9 @@ def _routes(routes: Any) -> Iterator[Any]:
 
 ALL = list(
     _routes(
-        create_app(load(COUNTERFOIL_DATABASE_URL="postgresql://", COUNTERFOIL_ADMIN_KEY=ADMIN_KEY, **SETTINGS)).routes
+        create_app(
+            load(COUNTERFOIL_DATABASE_URL="postgresql://", COUNTERFOIL_ADMIN_KEY=ADMIN_KEY, **SETTINGS, **OIDC)
+        ).routes
     )
 )
 
@@ -131,7 +143,11 @@ class TestEachRouteHasARule:
         assert len(API) > 30
 
     def test_what_is_under_admin_is_behind_the_door(self) -> None:
-        assert {path for _, path in OTHER if path.startswith("/admin")} == {SIGN_IN}
+        assert {path for _, path in OTHER if path.startswith("/admin")} == {
+            SIGN_IN,
+            f"{SIGN_IN}/oidc",
+            f"{SIGN_IN}/oidc/back",
+        }
 
     def test_what_is_under_v1_has_a_scope(self) -> None:
         assert not [path for _, path in OTHER if path.startswith("/v1")]

@@ -91,6 +91,11 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(reference)
     for pages in admin:
         app.include_router(pages)
+    if settings.provider is not None:
+        # Here, for it needs an extra.
+        from counterfoil.service.pages.admin import oidc_sign_in
+
+        app.include_router(oidc_sign_in.entrance)
     for pages in portal:
         app.include_router(pages)
     if settings.storefront == "on":

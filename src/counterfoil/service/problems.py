@@ -105,6 +105,17 @@ KINDS: dict[str, Kind] = {
     "forbidden": Kind(
         403, "Not allowed", "Use a key with the scope that the detail names; on pages, an account whose role reaches."
     ),
+    "provider-refused": Kind(
+        403,
+        "The sign-in provider let nobody in",
+        "On the seller's pages: what the OpenID Connect provider sent may let nobody in. The detail says why. Sign in "
+        "again, or with a password.",
+    ),
+    "provider-unavailable": Kind(
+        503,
+        "The sign-in provider does not answer",
+        "On the seller's pages: try again in a moment, or sign in with a password.",
+    ),
     "not-found": Kind(404, "Not found", "There is nothing at this address."),
     "method-not-allowed": Kind(405, "Method not allowed", "See the Allow header."),
     "too-large": Kind(413, "The body is too large", "Send a smaller body."),

@@ -25,10 +25,10 @@ from counterfoil.mail import check_address
 from counterfoil.model import HOLDS_PER_ADDRESS, Shop
 from counterfoil.notices import Kind
 from counterfoil.pace import LONGEST_WAIT, STRIPE_RATE, Pace
+from counterfoil.service import provider
+from counterfoil.service.provider import LOOPBACK, Provider
 
 STRIPE_API = "https://api.stripe.com"
-
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def _duration(value: Any) -> Any:
@@ -94,6 +94,9 @@ class Settings(BaseSettings):
     mail_interval: Duration = Field(timedelta(seconds=1), alias="COUNTERFOIL_MAIL_INTERVAL")
     seller_mail: str | None = Field(None, alias="COUNTERFOIL_SELLER_MAIL")
     seller_notices: Several = Field(("threshold", "full", "year_end"), alias="COUNTERFOIL_SELLER_NOTICES")
+    oidc_issuer: str | None = Field(None, alias="COUNTERFOIL_OIDC_ISSUER")
+    oidc_client_id: str | None = Field(None, alias="COUNTERFOIL_OIDC_CLIENT_ID")
+    oidc_client_secret: str | None = Field(None, alias="COUNTERFOIL_OIDC_CLIENT_SECRET")
     database_pool: int = Field(20, alias="COUNTERFOIL_DATABASE_POOL", ge=1, le=200)
     # Not for production: a storm's scratch schema.
     database_schema: str = Field("counterfoil", alias="COUNTERFOIL_DATABASE_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
@@ -130,6 +133,11 @@ class Settings(BaseSettings):
             holds_per_address=self.holds_per_address,
         )
 
+    @property
+    def provider(self) -> Provider | None:
+        """Who else says who somebody is, on the seller's pages."""
+        return provider.given(self.oidc_issuer, self.oidc_client_id, self.oidc_client_secret)
+
     def new_pace(self) -> Pace:
         """A line for the calls that create sessions: one for each process."""
         return Pace(self.stripe_rate, self.longest_wait)
@@ -140,7 +148,7 @@ class Settings(BaseSettings):
         _check_url("COUNTERFOIL_PUBLIC_URL", self.public_url)
         _check_url("STRIPE_API_BASE", self.stripe_api_base)
         base = urlsplit(self.stripe_api_base)
-        if base.scheme == "http" and base.hostname not in _LOOPBACK:
+        if base.scheme == "http" and base.hostname not in LOOPBACK:
             raise ValueError(
                 f"STRIPE_API_BASE={self.stripe_api_base}: plain http only to this machine; use https, or 127.0.0.1"
             )
@@ -149,6 +157,7 @@ class Settings(BaseSettings):
                 f"STRIPE_API_BASE={self.stripe_api_base}: a live key goes to Stripe alone; use a test key, or remove it"
             )
         check_mail(self.smtp_url, self.mail_from)
+        provider.given(self.oidc_issuer, self.oidc_client_id, self.oidc_client_secret)
         if self.seller_mail is not None:
             try:
                 check_address(self.seller_mail)

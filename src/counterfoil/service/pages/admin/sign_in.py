@@ -66,21 +66,21 @@ async def _with_password(request: Request, state: State, email: str, password: s
         folded = accounts.fold(email)
     except ValueError:
         raise Problem("invalid-request", f"Write {accounts.AN_ADDRESS}.", 422) from None
-    here, them = _here(request, state), TRIES.name(f"account {folded}", state.settings)
-    await TRIES.must_pass(state, (here, them))
+    address, them = here(request, state), TRIES.name(f"account {folded}", state.settings)
+    await TRIES.must_pass(state, (address, them))
     known = await state.run(accounts.credentials(folded))
     # As much work, and the same answer, whether or not there is such an account.
     if not await state.passwords.are(known.password_hash if known else None, password) or known is None:
         log.warning("sign-in refused")
         raise Problem("forbidden", "The address or the password is not right.", 403)
-    await state.run(TRIES.passed(trusted=(them,), others=(here,)))
+    await state.run(TRIES.passed(trusted=(them,), others=(address,)))
     with acting(Actor("account", folded, str(known.id))):
         return await door.let_in(RedirectResponse("/admin", 303), request, account=known.id)
 
 
 async def _with_key(request: Request, state: State, secret: str) -> Response:
-    here = _here(request, state)
-    await TRIES.must_pass(state, (here,))
+    address = here(request, state)
+    await TRIES.must_pass(state, (address,))
     caller = await caller_of(secret, state)
     if caller is None or "manage" not in REACH[caller.scope]:
         log.warning("sign-in with a key refused")
@@ -89,12 +89,13 @@ async def _with_key(request: Request, state: State, secret: str) -> Response:
     if caller.key_id and any(one.disabled_at is None for one in await state.run(accounts.accounts())):
         # So that the log says who it was.
         raise Problem("forbidden", "Keys are for programs here, now that there are accounts: sign in with yours.", 403)
-    await state.run(TRIES.passed(trusted=(), others=(here,)))
+    await state.run(TRIES.passed(trusted=(), others=(address,)))
     with acting(caller.actor):
         return await door.let_in(RedirectResponse("/admin", 303), request, key=caller.key_id)
 
 
-def _here(request: Request, state: State) -> str:
+def here(request: Request, state: State) -> str:
+    """What the tries of this client's address are counted by."""
     return TRIES.name(f"address {origin.of(request, state)}", state.settings)
 
 
@@ -106,4 +107,5 @@ def _form(
     wrong: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    return page(request, "admin/sign_in.html", status, headers=headers, email=email, wrong=wrong)
+    provider = state_of(request).settings.provider
+    return page(request, "admin/sign_in.html", status, headers=headers, email=email, wrong=wrong, provider=provider)
