@@ -52,12 +52,11 @@ lint: .venv/dev.stamp
 guards: .venv/dev.stamp
 	$(BIN)/python tools/guards.py $(ARGS)
 
-# The README's picture, from the browser test that takes it.
+# The docs' pictures, from the browser tests that walk the pages.
 pictures: .venv/dev.stamp
 	@tools/browser
-	$(BIN)/python -m pytest tests/pages -k test_with_a_code
+	COUNTERFOIL_PICTURES=docs/pictures $(BIN)/python -m pytest tests/pages
 	cp build/screenshots/product-with-code.png docs/pictures/storefront.png
-	COUNTERFOIL_PICTURES=docs/pictures $(BIN)/python -m pytest tests/pages/test_admin_accounts.py tests/pages/test_admin_numbers.py -k everybody
 
 # How long each page takes to answer with a million redemptions.
 bench-pages: .venv/dev.stamp

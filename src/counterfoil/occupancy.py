@@ -22,7 +22,7 @@ from counterfoil.statement import Row, Sql, Statement, document
 
 #: In at most so many pieces a span is told, and from so many steps.
 BUCKETS = 400
-STEPS = 50_000
+STEPS = 25_000
 
 _ONE = timedelta(microseconds=1)
 

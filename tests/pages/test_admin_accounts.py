@@ -9,7 +9,7 @@ from tests.pages.conftest import Visitor
 from tests.support.admin import PASSWORD, account
 from tests.support.serving import Service
 
-from counterfoil import outgoing, verbs
+from counterfoil import catalogue, outgoing, portal, verbs
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.service.roles import Role
 
@@ -18,6 +18,7 @@ PAGES = {
     "/admin/reconcile": "Reconcile",
     "/admin/keys": "API keys",
     "/admin/webhooks": "Webhooks",
+    "/admin/outbox": "Outbox",
     "/admin/audit": "Audit log",
     "/admin/accounts": "Accounts",
     "/admin/settings": "Settings",
@@ -25,6 +26,12 @@ PAGES = {
 }
 #: What the docs show.
 PICTURES = {
+    "/admin/attention": "admin-attention",
+    "/admin/reconcile": "admin-reconcile",
+    "/admin/keys": "admin-keys",
+    "/admin/webhooks": "admin-webhooks",
+    "/admin/outbox": "admin-outbox",
+    "/admin/institutions/harrow-hill/people": "admin-people",
     "/admin/accounts": "admin-accounts",
     "/admin/audit": "admin-audit",
     "/admin/settings": "admin-settings",
@@ -64,7 +71,10 @@ def test_each_page_as_everybody_sees_it(owner: Visitor, host: Psycopg) -> None:
         "SELECT counterfoil.announce('checkout.paid', 's', '{}')"
     )
     noah = account(host, Role.STAFF, "noah@seller.test", first=True)
-    for address in (*PAGES, f"/admin/webhooks/{made.id}", f"/admin/accounts/{noah.id}"):
+    people = "/admin/institutions/harrow-hill/people"
+    school = host.run(catalogue.institution("harrow-hill"))
+    host.run(portal.invite(institution=school.id, token=portal.new_token(), email="rua@harrow.example", name="Rua"))
+    for address in (*PAGES, people, f"/admin/webhooks/{made.id}", f"/admin/accounts/{noah.id}"):
         owner.go(address)
         owner.walk(PICTURES.get(address))
 

@@ -23,6 +23,8 @@ PICTURES = {
     f"/admin/codes/{ROOMY}": "admin-code",
     f"/admin/codes/{ROOMY}/cap": "admin-cap",
     "/admin/redemptions": "admin-redemptions",
+    "/admin/institutions/harrow-hill": "admin-institution",
+    "/admin/products": "admin-products",
 }
 
 
@@ -115,7 +117,7 @@ def test_each_page_as_everybody_sees_it(
         "/admin/new-product",
     ):
         scripted.go(address)
-        scripted.walk(PICTURES.get(address))
+        scripted.walk(PICTURES.get(address, "admin-redemption" if address.endswith(id) else None))
 
 
 def test_each_page_where_nothing_is_yet(newcomer: Visitor, service: Service) -> None:

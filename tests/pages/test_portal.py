@@ -104,9 +104,19 @@ def test_a_used_link_says_so(shop_front: Service, visitor: Visitor) -> None:
     visitor.says("This link was used already")
 
 
-def test_pictures(staff: Visitor, request: pytest.FixtureRequest) -> None:
-    """Kept to be looked at."""
-    kind = "phone" if "phone" in request.node.name else "desktop"
-    for path in PAGES:
-        staff.go(path)
-        staff.shoot(f"portal-{kind}-{path.rpartition('/')[2]}")
+def test_each_page_as_everybody_sees_it(shop_front: Service, chrome: Browser, visitor: Visitor) -> None:
+    """Wide and narrow, light and dark, as axe reads it, and without script: before the door and behind it."""
+    visitor.go("/portal")
+    visitor.walk("portal-entrance")
+    visitor.go(link(shop_front))
+    visitor.heading("Open your page")
+    visitor.walk()
+    visitor.page.get_by_role("button", name="Open the page").click()
+    visitor.heading("Lakeside School")
+    shop_front.open("ada@lakeside.example", "LAKESIDE-3", product="numerical-hub")
+    for path, name in zip(PAGES, ("home", "code", "sheet", "alerts", "people"), strict=True):
+        visitor.go(path)
+        visitor.walk(f"portal-{name}")
+    visitor.go("/portal/codes/NOBODYS")
+    visitor.heading("There is nothing here")
+    visitor.walk()

@@ -308,3 +308,18 @@ class TestTheCountdown:
 def furnish(simulator: Running, host: Any) -> Callable[[], None]:
     """Make the demo's shop, for a service that the test starts."""
     return lambda: furnished(host, simulator)
+
+
+def test_what_is_on_sale_and_what_helps(visitor: Visitor) -> None:
+    """The pages that need nothing to have happened, and those where nothing is."""
+    for address, picture in (
+        ("/", "catalogue"),
+        (f"/products/{HUB}", "product"),
+        ("/purchases", None),
+        ("/products/nothing", None),
+        ("/nowhere", None),
+        ("/docs", "reference"),
+        ("/problems/allocation-held", None),
+    ):
+        visitor.go(address)
+        visitor.walk(picture)
