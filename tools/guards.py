@@ -105,7 +105,7 @@ def main() -> int:
     options = parser.parse_args()
     chosen = [guard for guard in guards() if not options.only or guard.name in options.only]
     if options.quick:
-        chosen = chosen[datetime.datetime.now(datetime.UTC).timetuple().tm_yday % 12 :: 12]
+        chosen = chosen[datetime.datetime.now(datetime.UTC).timetuple().tm_yday % 24 :: 24]
     unnoticed = []
     for index, guard in enumerate(chosen, 1):
         seen = noticed(guard)

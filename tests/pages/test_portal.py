@@ -81,6 +81,7 @@ def test_signing_in_says_the_same_to_everybody(visitor: Visitor) -> None:
     visitor.page.get_by_label("Your e-mail address").fill("nobody@lakeside.example")
     visitor.page.get_by_role("button", name="Send me a link").click()
     visitor.heading("Look into your mail")
+    visitor.walk(again=False)
 
 
 def test_the_square_leads_to_the_shop_with_the_code_filled_in(staff: Visitor) -> None:
