@@ -160,12 +160,17 @@ def invite(
 
 
 def members_of(*, email: str) -> Statement[list[tuple[int, str, str]]]:
-    """The members with this address: id, address as it was given, name of the institution."""
+    """
+    The members with this address who are in, or whose invitation is good: id, address as it was given, name of the
+    institution. Whose invitation was called off, or is over, gets in by no other link.
+    """
     return Statement(
         Sql(
             "SELECT m.id, m.email, i.name FROM counterfoil.portal_member AS m "
             "JOIN counterfoil.institution AS i ON i.id = m.institution_id "
-            "WHERE m.email_key = :email_key::text AND m.removed_at IS NULL ORDER BY m.id"
+            "WHERE m.email_key = :email_key::text AND m.removed_at IS NULL AND (m.joined_at IS NOT NULL OR EXISTS ("
+            "SELECT FROM counterfoil.portal_link AS l WHERE l.member_id = m.id AND l.kind = 'invitation' "
+            "AND l.redeemed_at IS NULL AND l.revoked_at IS NULL AND l.ends_at > counterfoil.clock())) ORDER BY m.id"
         ),
         {"email_key": address_key(email)},
         lambda rows: [(row["id"], row["email"], row["name"]) for row in rows],

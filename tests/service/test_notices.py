@@ -68,6 +68,16 @@ def test_full_once_all_of_them_are_paid_for(ten: World) -> None:
     assert (ten.all()[2].usage.completed, ten.all()[2].usage.held) == (10, 0)
 
 
+def test_of_a_shared_allocation_each_is_told_under_its_own_code(ten: World) -> None:
+    """Another institution's code would be as good as its own, and is nobody's to tell."""
+    other = school(ten.host, slug="southfold")
+    code(ten.host, "SOUTH", cap=None, of=other, counts_with="NORTH")
+    ten.fill(0, 8)
+    told = ten.host.run(notices.notices(institution=other.id))
+    assert [one.headline for one in told] == ["80 % of the places of SOUTH are taken"]
+    assert "NORTH" not in str(told)
+
+
 def test_each_once_for_a_cap(ten: World) -> None:
     """Places that come back and go again are no news; a higher cap that is reached is."""
     claims = [ten.reserve(str(number)) for number in range(10)]

@@ -127,6 +127,20 @@ class TestLinks:
         assert schools.client.delete(f"/v1/portal-links/{made['id']}").status_code == 404
         assert browsers().post(made["url"]).status_code == 410
 
+    @pytest.mark.parametrize("over", ["called off", "seven days"])
+    def test_who_never_joined_gets_in_by_no_other_link(
+        self, schools: Service, host: Psycopg, clock: Clock, over: str
+    ) -> None:
+        """An invitation that is over is over, also for whoever asks for a sign-in link."""
+        made = link(schools, email="wrong@elsewhere.example")
+
+        assert len(host.run(portal.members_of(email="wrong@elsewhere.example"))) == 1
+        if over == "called off":
+            assert schools.client.delete(f"/v1/portal-links/{made['id']}").status_code == 204
+        else:
+            clock.advance(days=7, minutes=1)
+        assert host.run(portal.members_of(email="wrong@elsewhere.example")) == []
+
     def test_a_newer_invitation_takes_the_place_of_an_older_one(self, schools: Service, browsers: Any) -> None:
         old, new = (link(schools, email="ada@northfold.example")["url"] for _ in range(2))
         assert browsers().post(old).status_code == 410
@@ -395,7 +409,7 @@ class TestPlaces:
         schools.get("/v1/attention")
         assert host.run(attention.matters(kind="more-places-wanted", resolved=False)) == []
 
-    @pytest.mark.parametrize("more", ["", "0", "-1", "1.5", "ten", "9" * 20, "²"])
+    @pytest.mark.parametrize("more", ["", "0", "-1", "1.5", "ten", "9" * 20, "00000001" + "0" * 20, "²"])
     def test_a_wrong_number_loses_nothing(self, north: httpx.Client, host: Psycopg, more: str) -> None:
         said = north.post("/portal/codes/NORTH-26/more", data={"more": more, "reason": "A new class"})
         assert said.status_code == 422

@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 #: Mails that a process takes on at once: what they can take together is inside the lease.
 AT_ONCE = 5
+#: Seconds that one mail may take, however slowly its server answers.
+_LONGEST = 50
 
 
 class Mailer:
@@ -73,7 +75,8 @@ class Mailer:
         """What went wrong, None if nothing did; and whether it will never go right."""
         try:
             message = smtp.message(one.recipient, one.subject, one.text, id=f"counterfoil-{one.id}-{_stamp(one)}")
-            await smtp.send(message)
+            async with asyncio.timeout(_LONGEST):
+                await smtp.send(message)
         except Refused as refused:
             return str(refused)[:200], True
         except (aiosmtplib.SMTPException, OSError, TimeoutError) as failure:

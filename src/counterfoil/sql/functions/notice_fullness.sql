@@ -51,6 +51,16 @@ BEGIN
 END
 $$;
 
+-- The institution's own code of an allocation: where several codes share one, nobody is told another's.
+CREATE FUNCTION counterfoil.own_code(institution bigint, counts_with bigint) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT c.code FROM counterfoil.code AS c
+    WHERE c.institution_id = institution AND (c.id = own_code.counts_with OR c.counts_with = own_code.counts_with)
+    ORDER BY c.id = own_code.counts_with DESC, c.id
+    LIMIT 1
+$$;
+
 -- Write a notice down, unless it was given before.
 CREATE FUNCTION counterfoil.write_notice(
     institution bigint, gate counterfoil.allocation, kind text, percent integer
@@ -63,7 +73,9 @@ AS $$
     )
     SELECT
         institution, gate.code_id, gate.period, write_notice.kind, write_notice.percent, gate.cap,
-        counterfoil.usage_document(gate), counterfoil.clock(), write_notice.kind = 'held'
+        counterfoil.usage_document(gate)
+        || jsonb_build_object('code', counterfoil.own_code(institution, gate.code_id)),
+        counterfoil.clock(), write_notice.kind = 'held'
     WHERE NOT EXISTS (
         SELECT FROM counterfoil.portal_notice AS n
         WHERE n.institution_id = institution AND n.code_id = gate.code_id AND n.period = gate.period
@@ -152,11 +164,10 @@ BEGIN
             coalesce(
                 counterfoil.usage_document(gate),
                 jsonb_build_object(
-                    'code', (SELECT own.code FROM counterfoil.code AS own WHERE own.id = ending.id),
                     'period', ending.period, 'cap', ending.cap, 'completed', 0, 'pending', 0, 'held', 0,
                     'next_release_at', NULL, 'note', NULL
                 )
-            ),
+            ) || jsonb_build_object('code', counterfoil.own_code(c.institution_id, ending.id)),
             moment
         FROM counterfoil.code AS c
         WHERE c.id = ending.id OR c.counts_with = ending.id

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
@@ -13,10 +15,13 @@ from counterfoil.service.pages.portal.door import PortalRoute, here
 from counterfoil.service.pages.rendering import page
 from counterfoil.service.problems import Problem
 from counterfoil.service.state import state_of
+from counterfoil.service.throttle import Throttle
 
 pages = APIRouter(prefix="/portal", include_in_schema=False, route_class=PortalRoute)
 
 _LONGEST_NAME = 100
+#: Of one institution's people: our mails are no means to bother strangers.
+INVITED = Throttle("portal invitation", most=20, within=timedelta(days=1))
 
 
 @pages.get("/people")
@@ -33,6 +38,7 @@ async def invited(request: Request) -> Response:
     typed, name = str(form.get("email", "")), _name(form.get("name"))
     try:
         email = check_address(typed)
+        await INVITED.must_pass(state, [INVITED.name(f"institution {visit.institution.id}", state.settings)])
         by = visit.name or visit.email
         await invite(state, visit.institution, email=email, name=name, by=by, by_colleague=True)
     except ValueError as error:

@@ -116,15 +116,19 @@ async def more(request: Request, code: str) -> Response:
     form = await request.form()
     number, reason = str(form.get("more", "")).strip(), str(form.get("reason", "")).strip()
     wrong = {"more": "", "reason": ""}
-    if not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= _MOST_WANTED):
+    if not (number.isascii() and number.isdigit() and len(number) < 10 and 1 <= int(number) <= _MOST_WANTED):
         wrong["more"] = f"How many more: a whole number from 1 to {reader_of(request).number(_MOST_WANTED)}."
     if len(reason) > _LONGEST_REASON or any(ord(one) < 32 and one not in "\r\n\t" for one in reason):
         wrong["reason"] = f"The reason may have {_LONGEST_REASON} characters, all of them printable."
     if any(wrong.values()):
         return await _code_page(request, code, None, typed=(number, reason), wrong=wrong)
+    found = await _find(state, visit, code, None)
+    if found is None:
+        return page(request, "portal/not_found.html", 404, visit=visit)
     reason = " ".join(reason.split())
+    # The code as it was printed, and not as the address has it.
     draft = letters.places_wanted(
-        settings=state.settings, visit=visit, code=code.upper(), more=int(number), reason=reason
+        settings=state.settings, visit=visit, code=found.code.code, more=int(number), reason=reason
     )
     outcome = await state.run(
         portal.ask_for_places(visit=visit, code=code, more=int(number), reason=reason, mail=draft)
@@ -140,7 +144,7 @@ async def alert(request: Request) -> Response:
     state, visit = state_of(request), here(request)
     form = await request.form()
     typed = str(form.get("percent", "")).strip()
-    if not (typed.isascii() and typed.isdigit() and 1 <= int(typed[:9]) <= 99):
+    if not (typed.isascii() and typed.isdigit() and len(typed) < 10 and 1 <= int(typed) <= 99):
         return page(
             request, "portal/alerts.html", 422, visit=visit, typed=typed, on="on" in form, mail="mail" in form,
             wrong="The percentage is a whole number from 1 to 99.", saved=False,
