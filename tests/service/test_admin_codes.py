@@ -46,7 +46,7 @@ class TestANewCode:
     ) -> None:
         """And what it is offered as for editing is what was typed, in the same units."""
         service.code()
-        assert staff.post(NEW, data=GOOD | typed | {"uncapped": "yes"}).status_code == 303
+        assert staff.post(NEW, data=GOOD | typed | {"cap": "", "uncapped": "yes"}).status_code == 303
         made = service.get("/v1/codes/WINTER-9")
         assert (made["discount"], made["cap"]) == (discount, None)
         offered = fields(staff.get("/admin/codes/WINTER-9/edit"))
@@ -207,11 +207,13 @@ class TestTheCap:
     def test_none(self, staff: httpx.Client, service: Service) -> None:
         service.code(cap=1)
         period = service.get("/v1/codes/NORTH-26")["period"]
-        assert staff.post(CAP, data={"period": period, "cap": "1", "uncapped": "yes", "note": ""}).status_code == 303
+        assert staff.post(CAP, data={"period": period, "cap": "", "uncapped": "yes", "note": ""}).status_code == 303
         assert service.get("/v1/codes/NORTH-26/usage")["cap"] is None
         assert " checked" in staff.get(f"{CAP}?period={period}").text
 
-    @pytest.mark.parametrize("typed", [{"cap": "x"}, {"cap": ""}, {"cap": "1.5"}, {"note": "x" * 3000}])
+    @pytest.mark.parametrize(
+        "typed", [{"cap": "x"}, {"cap": ""}, {"cap": "1.5"}, {"cap": "50", "uncapped": "yes"}, {"note": "x" * 3000}]
+    )
     def test_bad_input(self, staff: httpx.Client, service: Service, typed: dict[str, str]) -> None:
         service.code(cap=2)
         period = service.get("/v1/codes/NORTH-26")["period"]

@@ -42,8 +42,7 @@ async def change(request: Request, code: str) -> Response:
     form = await Form.of(request)
     full = await found(state, code)
     usage = await _usage(state, full, form.typed("period"))
-    uncapped = form.ticked("uncapped")
-    cap = None if uncapped else form.whole("cap", least=0, most=MOST_CAP)
+    cap = form.places(most=MOST_CAP)
     note = form.take("note", LongText)
     if form.errors:
         return await _form(request, full, usage, form, 422)

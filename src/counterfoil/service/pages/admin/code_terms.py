@@ -93,7 +93,7 @@ async def change(request: Request, code: str) -> Response:
 
 async def _terms(state: State, form: Form, *, paused: bool) -> CodeTerms | None:
     """What the form grants, or None with what is wrong said in the form."""
-    cap = None if form.ticked("uncapped") else form.whole("cap", least=0, most=MOST_CAP)
+    cap = form.places(most=MOST_CAP)
     discount = _discount(form)
     per_buyer = form.whole("per_buyer", least=1, most=1_000_000, or_none=True)
     starts_on, ends_on = form.day("starts_on"), form.day("ends_on")

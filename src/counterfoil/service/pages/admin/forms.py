@@ -96,6 +96,14 @@ class Form:
             return None
         return int(text)
 
+    def places(self, *, most: int) -> int | None:
+        """A cap, or None where "No cap" is ticked. Both at once is asked about: one of them is not meant."""
+        if not self.ticked("uncapped"):
+            return self.whole("cap", least=0, most=most)
+        if self.typed("cap").strip():
+            self.wrong("cap", "There is a number, and No cap is ticked. Empty the one, or untick the other.")
+        return None
+
     def money(self, name: str, currency: str | None, *, least: int = 0) -> int | None:
         """An amount as people write it (15.00), in minor units of the currency."""
         if currency is None:
