@@ -23,8 +23,9 @@ class Actor:
     Whoever does something.
 
     Attributes:
-        kind: ``account``, ``key``, ``command`` (the command line), or ``database`` for whoever did not say.
-        id: Of the account or the key.
+        kind: ``account``, ``key``, ``member`` (of an institution's pages), ``command`` (the command line), or
+            ``database`` for whoever did not say.
+        id: Of the account, the key or the member.
         name: As people know them.
     """
 

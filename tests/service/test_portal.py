@@ -395,6 +395,13 @@ class TestPlaces:
         assert "<svg" in said
         assert "style=" not in said
 
+    def test_what_they_set_is_told_as_theirs(self, north: httpx.Client, schools: Service) -> None:
+        north.post("/portal/alerts", data={"on": "yes", "percent": "50", "mail": "yes"})
+        newest = schools.get("/v1/audit", limit=1)["data"][0]
+        assert (newest["action"], newest["actor"]["kind"], newest["actor"]["name"]) == (
+            "institution.changed", "member", "Ada",
+        )  # fmt: skip
+
     def test_asking_for_more(self, north: httpx.Client, schools: Service, host: Psycopg, simulator: Running) -> None:
         """The seller is told, and the answer is seen once the cap was raised."""
         period = schools.get("/v1/codes/NORTH-26")["period"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -166,7 +167,9 @@ async def _database(request: Request, error: Any) -> Response:
 
 
 async def _internal(request: Request, error: Exception) -> Response:
-    log.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
+    # What opens an institution's page once is no matter of a log.
+    path = re.sub(r"[\w-]{43,}", "…", request.url.path)
+    log.error("unexpected error in %s %s", request.method, path, exc_info=error)
     answer = await _problem(request, Problem("internal", problems.KINDS["internal"].advice))
     # This one is made outside all that dresses the others.
     for name, value in SafeHeaders.HEADERS.items():

@@ -16,7 +16,9 @@ from fastapi.routing import APIRoute
 from starlette.responses import RedirectResponse
 
 from counterfoil import portal
+from counterfoil.audit import Actor
 from counterfoil.portal import Visit
+from counterfoil.service.acting import acting
 from counterfoil.service.pages import browser
 from counterfoil.service.state import State, state_of
 
@@ -38,10 +40,12 @@ class PortalRoute(APIRoute):
             visit = await visit_of(request, state)
             if visit is None:
                 return RedirectResponse(HOME, 303)
-            if request.method == "POST":
-                browser.must_be_ours(request, state)
             request.state.visit = visit
-            return await handler(request)
+            if request.method != "POST":
+                return await handler(request)
+            browser.must_be_ours(request, state)
+            with acting(Actor("member", visit.name or visit.email or visit.institution.name, str(visit.member))):
+                return await handler(request)
 
         return guarded
 
