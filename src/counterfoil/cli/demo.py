@@ -81,7 +81,9 @@ def command(port: int | None, fresh: bool, no_open: bool) -> None:
         school = host.run(catalogue.institution(sample.SCHOOL))
         host.run(portal.invite(institution=school.id, token=token))
         portal_link = letters.link_of(token, shop_url)
-        console.print(_what_to_try(shop_url, simulator.base_url, admin_key, portal_link))
+        console.print(_what_to_try(shop_url, simulator.base_url, admin_key))
+        # Longer than a line of the panel: broken in two, no terminal would open it.
+        console.print(f"A school's page, opened once by: {portal_link}", soft_wrap=True)
         if not no_open:
             webbrowser.open(shop_url)
         run(settings, listening)
@@ -137,13 +139,12 @@ def _this_program() -> str:
     return os.path.relpath(Path(sys.executable).with_name("counterfoil"))
 
 
-def _what_to_try(shop: str, simulator: str, admin_key: str, portal_link: str) -> Panel:
+def _what_to_try(shop: str, simulator: str, admin_key: str) -> Panel:
     return Panel.fit(
         f"""[bold]The shop[/]           {shop}/
 [bold]The seller's pages[/] {shop}/admin (the key below opens them)
 [bold]Mails[/]              {shop}/admin/outbox (none is sent)
-[bold]A school's page[/]    {portal_link}
-                   (opens once; then {shop}/portal)
+[bold]A school's page[/]    {shop}/portal (the link below opens it)
 [bold]The API[/]            {shop}/docs
 [bold]The simulator[/]      {simulator}/_simulator/
 [bold]A key for the API[/]  {admin_key}
