@@ -5,10 +5,10 @@ SELECT
     (chosen.code).code,
     wanted.period,
     CASE WHEN a.code_id IS NULL THEN pool.cap ELSE a.cap END AS cap,
-    coalesce(a.used, 0) - pending.places - reserved.places AS completed,
-    pending.places AS pending,
-    reserved.held,
-    reserved.next_release_at,
+    coalesce(a.used, 0) - living.pending - living.reserved AS completed,
+    living.pending,
+    living.held,
+    living.next_release_at,
     a.note
 FROM (
     SELECT c AS code, c.id, coalesce(c.counts_with, c.id) AS counts_with
@@ -28,16 +28,5 @@ CROSS JOIN LATERAL (
     SELECT counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, now.moment) AS period OFFSET 0
 ) AS wanted
 LEFT JOIN counterfoil.allocation AS a ON a.code_id = pool.id AND a.period = wanted.period
-CROSS JOIN LATERAL (
-    SELECT
-        count(*) AS places,
-        count(*) FILTER (WHERE r.expires_at > now.moment) AS held,
-        min(r.expires_at) FILTER (WHERE r.expires_at > now.moment) AS next_release_at
-    FROM counterfoil.redemption AS r
-    WHERE r.counts_with = pool.id AND r.period = wanted.period AND r.status = 'reserved'
-) AS reserved
-CROSS JOIN LATERAL (
-    SELECT count(*) AS places FROM counterfoil.redemption AS r
-    WHERE r.counts_with = pool.id AND r.period = wanted.period AND r.status = 'pending'
-) AS pending
+CROSS JOIN LATERAL counterfoil.living(pool.id, wanted.period, now.moment) AS living
 ORDER BY chosen.id DESC

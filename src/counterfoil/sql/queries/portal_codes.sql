@@ -6,11 +6,11 @@ SELECT
     wanted.period,
     wanted.year_start,
     CASE WHEN a.code_id IS NULL THEN pool.cap ELSE a.cap END AS cap,
-    coalesce(a.used, 0) - pending.places - reserved.places AS completed,
-    pending.places AS pending,
-    reserved.held,
-    reserved.next_release_at,
-    reserved.last_release_at,
+    coalesce(a.used, 0) - living.pending - living.reserved AS completed,
+    living.pending,
+    living.held,
+    living.next_release_at,
+    living.last_release_at,
     a.note,
     (
         SELECT jsonb_build_object('more', q.more, 'cap', q.cap, 'asked_at', q.asked_at, 'seen_at', m.resolved_at)
@@ -34,19 +34,7 @@ CROSS JOIN LATERAL (
         keeper.year_start
 ) AS wanted
 LEFT JOIN counterfoil.allocation AS a ON a.code_id = pool.id AND a.period = wanted.period
-CROSS JOIN LATERAL (
-    SELECT
-        count(*) AS places,
-        count(*) FILTER (WHERE r.expires_at > now.moment) AS held,
-        min(r.expires_at) FILTER (WHERE r.expires_at > now.moment) AS next_release_at,
-        max(r.expires_at) FILTER (WHERE r.expires_at > now.moment) AS last_release_at
-    FROM counterfoil.redemption AS r
-    WHERE r.counts_with = pool.id AND r.period = wanted.period AND r.status = 'reserved'
-) AS reserved
-CROSS JOIN LATERAL (
-    SELECT count(*) AS places FROM counterfoil.redemption AS r
-    WHERE r.counts_with = pool.id AND r.period = wanted.period AND r.status = 'pending'
-) AS pending
+CROSS JOIN LATERAL counterfoil.living(pool.id, wanted.period, now.moment) AS living
 WHERE c.institution_id = :institution::bigint
     AND (:code::text IS NULL OR c.folded = :code::text)
     AND (:after::bigint IS NULL OR c.id < :after::bigint)

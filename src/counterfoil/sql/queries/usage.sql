@@ -3,10 +3,10 @@ SELECT
     c.code,
     wanted.period,
     CASE WHEN a.code_id IS NULL THEN pool.cap ELSE a.cap END AS cap,
-    coalesce(a.used, 0) - pending.places - reserved.places AS completed,
-    pending.places AS pending,
-    reserved.held,
-    reserved.next_release_at,
+    coalesce(a.used, 0) - living.pending - living.reserved AS completed,
+    living.pending,
+    living.held,
+    living.next_release_at,
     a.note
 FROM counterfoil.code AS c
 JOIN counterfoil.code AS pool ON pool.id = coalesce(c.counts_with, c.id)
@@ -18,16 +18,5 @@ CROSS JOIN LATERAL (
     ) AS period
 ) AS wanted
 LEFT JOIN counterfoil.allocation AS a ON a.code_id = pool.id AND a.period = wanted.period
-CROSS JOIN LATERAL (
-    SELECT
-        count(*) AS places,
-        count(*) FILTER (WHERE r.expires_at > now.moment) AS held,
-        min(r.expires_at) FILTER (WHERE r.expires_at > now.moment) AS next_release_at
-    FROM counterfoil.redemption AS r
-    WHERE r.counts_with = pool.id AND r.period = wanted.period AND r.status = 'reserved'
-) AS reserved
-CROSS JOIN LATERAL (
-    SELECT count(*) AS places FROM counterfoil.redemption AS r
-    WHERE r.counts_with = pool.id AND r.period = wanted.period AND r.status = 'pending'
-) AS pending
+CROSS JOIN LATERAL counterfoil.living(pool.id, wanted.period, now.moment) AS living
 WHERE c.folded = :code::text
