@@ -7,9 +7,7 @@ its id, which comes from the session and from nowhere else: so an institution ne
 
 from __future__ import annotations
 
-import hashlib
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -21,6 +19,7 @@ from counterfoil.codes import fold
 from counterfoil.mail import Draft, address_key
 from counterfoil.model import Code, Institution, Usage
 from counterfoil.statement import Row, Sql, Statement, document
+from counterfoil.tokens import digest
 
 #: How long the links are good, and a session that is not used.
 INVITATION = timedelta(days=7)
@@ -111,16 +110,6 @@ class Line:
     product: str | None
     buyer: str | None
     after: tuple[datetime, UUID]
-
-
-def new_token() -> str:
-    """A fresh secret of 256 random bits, so a plain digest of it is enough to store."""
-    return secrets.token_urlsafe(32)
-
-
-def digest(token: str) -> bytes:
-    """What is stored of a token."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
 def invite(

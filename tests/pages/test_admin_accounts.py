@@ -12,6 +12,7 @@ from tests.support.serving import Service
 from counterfoil import catalogue, outgoing, portal, verbs
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.service.roles import Role
+from counterfoil.tokens import new_token
 
 PAGES = {
     "/admin/attention": "Needs attention",
@@ -73,7 +74,7 @@ def test_each_page_as_everybody_sees_it(owner: Visitor, host: Psycopg) -> None:
     noah = account(host, Role.STAFF, "noah@seller.test", first=True)
     people = "/admin/institutions/harrow-hill/people"
     school = host.run(catalogue.institution("harrow-hill"))
-    host.run(portal.invite(institution=school.id, token=portal.new_token(), email="rua@harrow.example", name="Rua"))
+    host.run(portal.invite(institution=school.id, token=new_token(), email="rua@harrow.example", name="Rua"))
     for address in (*PAGES, people, f"/admin/webhooks/{made.id}", f"/admin/accounts/{noah.id}"):
         owner.go(address)
         owner.walk(PICTURES.get(address))

@@ -18,6 +18,7 @@ from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.service import auth, passwords
 from counterfoil.service.roles import Role
 from counterfoil.simulator import Running
+from counterfoil.tokens import digest
 
 ADMIN_KEY = {"kind": "key", "id": "0", "name": "the admin key"}
 
@@ -156,7 +157,7 @@ class TestSecrets:
             data={"present": PASSWORD, "new": "another long one", "again": "another long one"},
         )
         rows = str(connection.execute("SELECT * FROM counterfoil.audit").fetchall())
-        for hidden in (secret, auth.digest(secret).hex(), "argon2", PASSWORD, "another long one"):
+        for hidden in (secret, digest(secret).hex(), "argon2", PASSWORD, "another long one"):
             assert hidden not in rows
         changed = told(service, action="account.changed")[0]
         assert (changed["before"], changed["after"]) == ({"password_hash": "(hidden)"},) * 2

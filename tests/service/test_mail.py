@@ -22,6 +22,7 @@ from counterfoil.service.mailing import Mailer
 from counterfoil.service.settings import load
 from counterfoil.service.smtp import Smtp
 from counterfoil.simulator import Running
+from counterfoil.tokens import new_token
 
 SENDER = "Northgate Practice <places@shop.example>"
 
@@ -51,7 +52,7 @@ async def look(database: str, url: str | None) -> list[str]:
 def write(host: Psycopg, recipient: str = "office@northfold.example", link: str = "https://x.test/secret") -> None:
     """An invitation in the outbox."""
     draft = Draft("invitation", recipient, "Grüße", "Open\n\n{link}\n", link)
-    made = host.run(portal.invite(institution=the_school(host), token=portal.new_token(), email=recipient, mail=draft))
+    made = host.run(portal.invite(institution=the_school(host), token=new_token(), email=recipient, mail=draft))
     assert made.outcome == "made"
 
 

@@ -30,6 +30,7 @@ from counterfoil.service import letters
 from counterfoil.service.settings import load
 from counterfoil.simulator import run_in_thread
 from counterfoil.stripe.drivers import SyncStripe
+from counterfoil.tokens import new_token
 
 
 @click.command("demo")
@@ -77,7 +78,7 @@ def command(port: int | None, fresh: bool, no_open: bool) -> None:
             sample.make(host, stripe, simulator, settings.shop)
             stripe.close()
         simulator.add_endpoint(f"{shop_url}/webhooks/stripe")
-        token = portal.new_token()
+        token = new_token()
         school = host.run(catalogue.institution(sample.SCHOOL))
         host.run(portal.invite(institution=school.id, token=token))
         portal_link = letters.link_of(token, shop_url)

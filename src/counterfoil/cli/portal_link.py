@@ -12,6 +12,7 @@ from counterfoil.cli.trouble import NotFine
 from counterfoil.service import letters
 from counterfoil.service.api.portal_links import WHY, Address
 from counterfoil.service.fields import Text
+from counterfoil.tokens import new_token
 
 
 @click.command("portal-link")
@@ -26,7 +27,7 @@ def command(institution: str, email: str | None, name: str | None, as_json: bool
 
     Example: counterfoil portal-link northfold-college --email office@northfold.example
     """
-    token, public_url = portal.new_token(), reach.public_url()
+    token, public_url = new_token(), reach.public_url()
     with reach.host(use_embedded=use_embedded) as host:
         found = host.run(catalogue.institution(institution))
         mail = (

@@ -15,6 +15,7 @@ from counterfoil.procedure import drive
 from counterfoil.settlement import settle_session
 from counterfoil.simulator import Running
 from counterfoil.stripe.drivers import SyncStripe
+from counterfoil.tokens import new_token
 
 PRODUCTS = (
     (
@@ -77,9 +78,9 @@ def make(host: Psycopg, stripe: SyncStripe, simulator: Running, shop: Shop) -> N
     for school in (harrow, lakeside):
         # Joined, so that a sign-in mail can be asked for at /portal: it is seen in the outbox.
         email, name = PEOPLE[school.slug]
-        token = portal.new_token()
+        token = new_token()
         host.run(portal.invite(institution=school.id, token=token, email=email, name=name))
-        host.run(portal.redeem(token=token, session=portal.new_token()))
+        host.run(portal.redeem(token=token, session=new_token()))
     half = CodeTerms(cap=40, discount=PercentOff(Decimal(50)))
     few = CodeTerms(cap=3, discount=FixedPrice(900, "gbp"))
     year = Calendar.ACADEMIC_YEAR

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +13,7 @@ from counterfoil.audit import Actor
 from counterfoil.service.problems import Problem
 from counterfoil.service.settings import Settings
 from counterfoil.statement import Row, Sql, Statement
+from counterfoil.tokens import digest, new_token
 
 Scope = Literal["checkout", "read", "manage"]
 
@@ -60,12 +59,7 @@ class ApiKey:
 
 def new_secret() -> str:
     """A fresh key: 256 random bits, so a plain digest of it is enough to store."""
-    return "cf_" + secrets.token_urlsafe(32)
-
-
-def digest(secret: str) -> bytes:
-    """What is stored of a key."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+    return "cf_" + new_token()
 
 
 def create_key(*, name: str, scope: Scope, secret: str) -> Statement[ApiKey]:

@@ -15,6 +15,11 @@ from counterfoil import buyers, codes, periods
 from counterfoil.service.problems import Problem
 
 
+def row_id(text: str) -> int | None:
+    """The number of a row that stands in a path; None where it can be nobody's."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
 class Body(BaseModel):
     """A body: strict, and closed."""
 

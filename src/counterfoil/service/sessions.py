@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,6 +13,7 @@ from counterfoil.audit import Actor
 from counterfoil.service.roles import Role
 from counterfoil.service.settings import Settings
 from counterfoil.statement import Row, Sql, Statement
+from counterfoil.tokens import digest
 
 #: A session ends when nobody used it for so long,
 IDLE = timedelta(hours=8)
@@ -65,11 +65,6 @@ class AccountSession:
     last_seen_at: datetime
 
 
-def new_token() -> str:
-    """What the browser keeps: 256 random bits, so a plain digest of it is enough to store."""
-    return secrets.token_urlsafe(32)
-
-
 def begin(
     *, token: str, browser: str, settings: Settings, account: int | None = None, key: int | None = None
 ) -> Statement[None]:
@@ -86,7 +81,7 @@ def begin(
             "SELECT counterfoil.keep_record('session.begun', begun.browser, NULL, NULL) FROM begun"
         ),
         {
-            "token_hash": _digest(token),
+            "token_hash": digest(token),
             "account": account,
             "key": key,
             "admin_key_hash": _admin_key(settings) if key == 0 else None,
@@ -121,7 +116,7 @@ def who_is(*, token: str, settings: Settings, touch: bool) -> Statement[Who | No
             "SELECT * FROM counterfoil.who_is(token_hash => :token_hash::bytea, "
             "admin_key_hash => :admin_key_hash::bytea, idle => :idle::interval, touch => :touch::boolean)"
         ),
-        {"token_hash": _digest(token), "admin_key_hash": _admin_key(settings), "idle": IDLE, "touch": touch},
+        {"token_hash": digest(token), "admin_key_hash": _admin_key(settings), "idle": IDLE, "touch": touch},
         read,
     )
 
@@ -179,10 +174,6 @@ _SYSTEMS = (
     ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("CrOS", "ChromeOS"), ("Windows", "Windows"),
     ("Mac OS X", "macOS"), ("Linux", "Linux"),
 )  # fmt: skip
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()
 
 
 def _admin_key(settings: Settings) -> bytes:

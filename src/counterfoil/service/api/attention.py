@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Query, Request, Response
 
 from counterfoil import attention
-from counterfoil.service.fields import Text, cursor, read_cursor
+from counterfoil.service.fields import Text, cursor, read_cursor, row_id
 from counterfoil.service.problems import Problem
 from counterfoil.service.resources import MatterOut, Page
 from counterfoil.service.routing import Resource, answer, reader, router
@@ -56,8 +56,8 @@ async def resolved(request: Request, id: str) -> Response:
 
 async def resolve(state: State, id: str) -> attention.Matter:
     """Resolve the matter of a path: 404 if there is none."""
-    plain = id.isascii() and id.isdigit() and len(id) < 19
-    matter = await state.run(attention.resolve(id=int(id))) if plain else None
+    row = row_id(id)
+    matter = await state.run(attention.resolve(id=row)) if row is not None else None
     if matter is None:
         raise _unknown(id)
     return matter

@@ -11,11 +11,12 @@ from counterfoil import catalogue, portal
 from counterfoil.mail import check_address
 from counterfoil.model import Institution
 from counterfoil.service import letters
-from counterfoil.service.fields import Body, Text
+from counterfoil.service.fields import Body, Text, row_id
 from counterfoil.service.problems import Problem
 from counterfoil.service.resources import Moment
 from counterfoil.service.routing import Resource, answer, reader, router
 from counterfoil.service.state import State, state_of
+from counterfoil.tokens import new_token
 
 api = router("Institutions")
 
@@ -86,8 +87,8 @@ async def made(request: Request, body: PortalLinkIn) -> Response:
 @api.call("DELETE", "/portal-links/{id}", "manage", status_code=204, response_class=Response)
 async def revoked(request: Request, id: str) -> Response:
     """Let a link that was not used yet open nothing any more."""
-    plain = id.isascii() and id.isdigit() and len(id) < 19
-    if not plain or not await state_of(request).run(portal.revoke_link(institution=None, link=int(id))):
+    link = row_id(id)
+    if link is None or not await state_of(request).run(portal.revoke_link(institution=None, link=link)):
         raise Problem("not-found", f"There is no portal link {id} that still works.")
     return Response(status_code=204)
 
@@ -107,7 +108,7 @@ async def invite(
     Raises:
         Problem: There are too many, or the address was invited too often.
     """
-    token = portal.new_token()
+    token = new_token()
     public_url = state.settings.public_url
     mail = (
         letters.invitation(recipient=email, institution=institution.name, token=token, public_url=public_url, by=by)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Query, Request, Response
-from starlette.responses import StreamingResponse
 
 from counterfoil import catalogue, ending, verbs
 from counterfoil.model import Redemption, RedemptionStatus, ReleaseReason
+from counterfoil.service import spreadsheet
 from counterfoil.service.api.checkouts import in_path
 from counterfoil.service.fields import Text, cursor, read_cursor
 from counterfoil.service.problems import Problem
@@ -22,9 +20,6 @@ from counterfoil.service.routing import Resource, answer, reader, router
 from counterfoil.service.state import State, state_of
 
 api = router("Redemptions")
-
-#: Cells that a spreadsheet would take for a formula get an apostrophe before them.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def found(state: State, id: UUID) -> Redemption:
@@ -96,22 +91,18 @@ def as_csv(state: State, **which: Any) -> Response:
 
     async def lines() -> AsyncIterator[str]:
         columns = list(RedemptionOut.model_fields)
-        yield _line(columns)
+        yield spreadsheet.line(columns)
         after: tuple[datetime, UUID] | None = None
         while True:
             claims = await state.run(verbs.redemptions(**which, after=after, most=500))
             for claim in claims:
                 row = RedemptionOut.of(claim).model_dump(mode="json")
-                yield _line([row[column] for column in columns])
+                yield spreadsheet.line([row[column] for column in columns])
             if len(claims) < 500:
                 return
             after = claims[-1].reserved_at, claims[-1].id
 
-    return StreamingResponse(
-        lines(),
-        media_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": 'attachment; filename="redemptions.csv"'},
-    )
+    return spreadsheet.table(lines(), "redemptions.csv")
 
 
 @api.call("GET", "/redemptions/{id}", "read")
@@ -146,14 +137,3 @@ async def returned(request: Request, id: str) -> Response:
     outcome, after = await state.run(verbs.return_place(claim=before, shop=state.shop))
     shown_now = ReleasedOut(**RedemptionOut.of(after).model_dump(), already_settled=outcome != "returned")
     return answer(request, Resource("redemption", str(after.id), shown_now))
-
-
-def _line(cells: Sequence[object]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer).writerow(
-        [
-            "'" + cell if isinstance(cell, str) and cell.startswith(_FORMULA) else "" if cell is None else cell
-            for cell in cells
-        ]
-    )
-    return buffer.getvalue()

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse
 from counterfoil.errors import Refusal
 from counterfoil.service import accounts, passwords, sessions
 from counterfoil.service.accounts import Account
-from counterfoil.service.fields import Text
+from counterfoil.service.fields import Text, row_id
 from counterfoil.service.pages.admin.door import AdminRouter, Role
 from counterfoil.service.pages.rendering import page
 from counterfoil.service.problems import Problem
@@ -148,8 +148,8 @@ async def _done(request: Request, state: State, account: Account, statement: Any
 
 
 async def _found(state: State, id: str) -> Account:
-    plain = id.isascii() and id.isdigit() and len(id) < 19
-    found = await state.run(accounts.accounts(id=int(id))) if plain else []
+    row = row_id(id)
+    found = await state.run(accounts.accounts(id=row)) if row is not None else []
     if not found:
         raise Problem("not-found", f"There is no account {id[:20]}.")
     return found[0]

@@ -22,6 +22,7 @@ from counterfoil.service.problems import Problem
 from counterfoil.service.roles import Role
 from counterfoil.service.sessions import Who
 from counterfoil.service.state import State, state_of
+from counterfoil.tokens import new_token
 
 __all__ = ["AdminRoute", "AdminRouter", "Role", "Who", "let_in", "let_out", "who_is"]
 
@@ -125,7 +126,7 @@ async def let_in(
 ) -> Response:
     """Begin a session of an account, or of a key, with this browser."""
     state = state_of(request)
-    token = sessions.new_token()
+    token = new_token()
     named = sessions.browser_of(request.headers.get("user-agent", ""))
     await state.run(sessions.begin(token=token, browser=named, settings=state.settings, account=account, key=key))
     response.set_cookie(

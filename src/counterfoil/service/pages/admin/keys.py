@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse
 
 from counterfoil.service import auth
 from counterfoil.service.auth import Scope
-from counterfoil.service.fields import Text
+from counterfoil.service.fields import Text, row_id
 from counterfoil.service.pages.admin.door import AdminRouter, Role
 from counterfoil.service.pages.rendering import page
 from counterfoil.service.problems import Problem
@@ -58,8 +58,8 @@ async def create(request: Request) -> Response:
 @pages.action("/keys/{id}/revoke", role=Role.OWNER)
 async def revoke(request: Request, id: str) -> Response:
     """Stop a key at once."""
-    plain = id.isascii() and id.isdigit() and len(id) < 19
-    if not plain or not await state_of(request).run(auth.revoke_key(int(id))):
+    key = row_id(id)
+    if key is None or not await state_of(request).run(auth.revoke_key(key)):
         raise Problem("not-found", f"There is no key {id[:20]} that still works.")
     return RedirectResponse("/admin/keys", 303)
 

@@ -6,6 +6,7 @@ from fastapi import Request, Response
 from starlette.responses import RedirectResponse
 
 from counterfoil.service import accounts, passwords, sessions
+from counterfoil.service.fields import row_id
 from counterfoil.service.pages.admin.door import SIGN_IN, AdminRouter, Role, Who, let_out
 from counterfoil.service.pages.admin.sign_in import TRIES
 from counterfoil.service.pages.rendering import page
@@ -58,8 +59,9 @@ async def change_password(request: Request) -> Response:
 async def end_session(request: Request, id: str) -> Response:
     """Sign one of my browsers out."""
     who = _with_account(request)
-    if id.isascii() and id.isdigit() and len(id) < 19:
-        await state_of(request).run(sessions.end(id=int(id), account=who.account))
+    session = row_id(id)
+    if session is not None:
+        await state_of(request).run(sessions.end(id=session, account=who.account))
     return RedirectResponse("/admin/account", 303)
 
 

@@ -9,6 +9,7 @@ from counterfoil import catalogue, errors, notices, portal
 from counterfoil.mail import check_address
 from counterfoil.model import Institution
 from counterfoil.service.api.portal_links import invite
+from counterfoil.service.fields import row_id
 from counterfoil.service.pages.admin.door import AdminRouter, Role
 from counterfoil.service.pages.rendering import page
 from counterfoil.service.problems import KINDS, Problem
@@ -99,9 +100,10 @@ async def _institution(request: Request, slug: str) -> Institution:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
+    number = row_id(text)
+    if number is None:
         raise _nothing()
-    return int(text)
+    return number
 
 
 def _nothing() -> Problem:

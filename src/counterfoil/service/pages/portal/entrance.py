@@ -17,6 +17,7 @@ from counterfoil.service.pages.shop import origin
 from counterfoil.service.problems import Problem
 from counterfoil.service.state import State, state_of
 from counterfoil.service.throttle import Throttle
+from counterfoil.tokens import new_token
 
 entrance = APIRouter(prefix="/portal", include_in_schema=False)
 
@@ -71,7 +72,7 @@ async def redeem(request: Request, token: str) -> Response:
     """Open the page, once."""
     state = state_of(request)
     browser.must_be_ours(request, state)
-    session = portal.new_token()
+    session = new_token()
     outcome = await state.run(portal.redeem(token=token, session=session))
     if outcome != "opened":
         return page(request, "portal/entrance.html", 410, headers=_QUIET, typed="", wrong=None, why=_WHY[outcome])
@@ -80,7 +81,7 @@ async def redeem(request: Request, token: str) -> Response:
 
 async def _mail_links(state: State, email: str) -> None:
     for member, recipient, institution in await state.run(portal.members_of(email=email)):
-        token = portal.new_token()
+        token = new_token()
         draft = letters.sign_in(
             recipient=recipient, institution=institution, token=token, public_url=state.settings.public_url
         )

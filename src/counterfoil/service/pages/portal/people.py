@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse
 from counterfoil import portal, records
 from counterfoil.mail import check_address
 from counterfoil.service.api.portal_links import invite
+from counterfoil.service.fields import row_id
 from counterfoil.service.pages.portal import door
 from counterfoil.service.pages.portal.door import PortalRoute, here
 from counterfoil.service.pages.rendering import page
@@ -68,12 +69,13 @@ async def described(request: Request) -> Response:
 async def removed(request: Request, id: str) -> Response:
     """Take a colleague out: their sessions and links are over at once."""
     state, visit = state_of(request), here(request)
-    if not (id.isascii() and id.isdigit() and len(id) < 19):
+    member = row_id(id)
+    if member is None:
         return page(request, "portal/not_found.html", 404, visit=visit)
-    if int(id) == visit.member:
+    if member == visit.member:
         wrong = "You cannot take yourself out. A colleague can, or whoever gave you the code."
         return await _people(request, at_list=wrong, status=409)
-    if not await state.run(portal.remove(institution=visit.institution.id, member=int(id))):
+    if not await state.run(portal.remove(institution=visit.institution.id, member=member)):
         return page(request, "portal/not_found.html", 404, visit=visit)
     return RedirectResponse("/portal/people", 303)
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from urllib.parse import quote
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
-from starlette.responses import RedirectResponse, StreamingResponse
+from starlette.responses import RedirectResponse
 
 from counterfoil import catalogue, notices, portal, records
 from counterfoil.periods import is_key
 from counterfoil.portal import Places, Visit
-from counterfoil.service import letters
+from counterfoil.service import letters, spreadsheet
 from counterfoil.service.fields import cursor, read_cursor
 from counterfoil.service.pages.portal import qr, words
 from counterfoil.service.pages.portal.door import PortalRoute, here, visit_of
@@ -31,8 +29,6 @@ home = APIRouter(prefix="/portal", include_in_schema=False)
 _MOST, _YEARS = 20, 30
 #: A wish for more places.
 _MOST_WANTED, _LONGEST_REASON = 100_000, 500
-#: Cells that a spreadsheet would take for a formula get an apostrophe before them.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def first(request: Request, after: str | None = None) -> Response:
@@ -88,7 +84,9 @@ async def table(request: Request, code: str, period: str | None = None) -> Respo
     of, buyers = found.code.code, visit.shows_buyers
 
     async def lines() -> AsyncIterator[str]:
-        yield _line(["code", "period", "status", "reserved_on", "completed_on", "product", *(["buyer"] * buyers)])
+        yield spreadsheet.line(
+            ["code", "period", "status", "reserved_on", "completed_on", "product", *(["buyer"] * buyers)]
+        )
         after: tuple[datetime, UUID] | None = None
         while True:
             read = await state.run(
@@ -96,17 +94,15 @@ async def table(request: Request, code: str, period: str | None = None) -> Respo
             )
             for row in read:
                 named = [row.buyer] if buyers else []
-                yield _line([row.code, row.period, row.status, row.reserved_on, row.completed_on, row.product, *named])
+                yield spreadsheet.line(
+                    [row.code, row.period, row.status, row.reserved_on, row.completed_on, row.product, *named]
+                )
             if len(read) < 500:
                 return
             after = read[-1].after
 
     name = f"places-{period}.csv" if period else "places.csv"
-    return StreamingResponse(
-        lines(),
-        media_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
+    return spreadsheet.table(lines(), name)
 
 
 @pages.post("/codes/{code}/more")
@@ -224,10 +220,3 @@ def _shown(places: Places, state: State, reader: Reader) -> dict[str, object]:
         "address": address if shop else None,
         "qr": qr.square(address) if shop else None,
     }
-
-
-def _line(cells: Sequence[object]) -> str:
-    text = ["" if cell is None else str(cell) for cell in cells]
-    buffer = io.StringIO()
-    csv.writer(buffer).writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in text])
-    return buffer.getvalue()
