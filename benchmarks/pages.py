@@ -41,6 +41,7 @@ from counterfoil.service.roles import Role
 from counterfoil.service.settings import load
 from counterfoil.simulator import Running, run_in_thread
 from counterfoil.stripe.drivers import SyncStripe
+from counterfoil.tokens import new_token
 
 MOST = 100.0
 OWNER, PASSWORD, SECRET = "owner@seller.test", "correct horse battery", "whsec_benchmark"
@@ -133,7 +134,7 @@ def fill(connection: psycopg.Connection[Any], redemptions: int) -> None:
         if "%(all)s" in statement:
             connection.execute(statement, {"all": redemptions})
         else:
-            connection.execute(cast("LiteralString", statement.replace("%%", "%")))
+            connection.execute(statement.replace("%%", "%").encode())
     connection.execute(steps_of_old_rows())
     connection.execute("VACUUM (ANALYZE)")
     print(f"filled in {time.monotonic() - began:.0f} s", flush=True)
@@ -175,10 +176,10 @@ def furnish(service: Service, host: Psycopg, simulator: Running, connection: psy
         or ("",)
         for status in ("completed", "reserved")
     )
-    token = portal.new_token()
+    token = new_token()
     school = host.run(catalogue.institution("big-0"))
     host.run(portal.invite(institution=school.id, token=token))
-    spare = portal.new_token()
+    spare = new_token()
     host.run(portal.invite(institution=school.id, token=spare, email="colleague@school.test"))
     browser = service.client
     said = browser.post("/products/numerical-hub", data={"buyer": "ada@home.test", "code": BIG})
@@ -263,8 +264,8 @@ def measured(browser: httpx.Client, wanted: dict[str, str], turns: int) -> int:
                 times[path].append(took)
     slow = 0
     print(f"{'page':44} {'median':>8} {'p95':>8} {'bytes':>8}")
-    for path, took in sorted(times.items(), key=lambda one: -statistics.median(one[1])):
-        median, p95 = statistics.median(took), statistics.quantiles(took, n=20)[-1]
+    for path, all_of_it in sorted(times.items(), key=lambda one: -statistics.median(one[1])):
+        median, p95 = statistics.median(all_of_it), statistics.quantiles(all_of_it, n=20)[-1]
         slow += median > MOST
         print(f"{path:44} {median:8.1f} {p95:8.1f} {sizes[path]:8}{'  too slow' if median > MOST else ''}")
     print(f"{len(times)} pages, {turns} turns; ms as one browser on this machine waits; {slow} over {MOST:.0f} ms")

@@ -85,7 +85,7 @@ def in_thread(app: Any, listening: socket.socket, *, lifespan: Literal["on", "of
 
 async def body_of(receive: Any) -> bytes:
     """The whole body of a request, for an application that is no framework's."""
-    body = b""
+    body: bytes = b""
     while True:
         message = await receive()
         body += message.get("body", b"")
