@@ -94,6 +94,19 @@ class CodePaused(Refusal):
         super().__init__("The code is paused. Ask whoever gave it out when it will work again.")
 
 
+class CodeReplaced(Refusal):
+    """Another code was put in its place: it is stopped for good, and what is to be changed is changed there."""
+
+    code = "code-replaced"
+    title = "Code replaced"
+
+    def __init__(self, typed: str, *, replaced_by: str) -> None:
+        super().__init__(
+            f"{typed[:64]} was replaced by {replaced_by} and stays stopped. Use {replaced_by} instead.",
+            replaced_by=replaced_by,
+        )
+
+
 class CodeNotOpen(Refusal):
     """The code's first day has not come yet."""
 

@@ -108,6 +108,8 @@ class Code:
     created_at: datetime
     #: The key of the period that is now, in the institution's time zone.
     period: str
+    #: The code in force instead of this one, for good.
+    replaced_by: str | None = None
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,7 @@ def code(value: Any) -> model.Code:
         version=doc["version"],
         created_at=moment(doc["created_at"]),
         period=doc["period"],
+        replaced_by=doc["replaced_by"],
     )
 
 

@@ -1,5 +1,6 @@
 """Two buyers, one place: arranged, not hoped for."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -9,7 +10,7 @@ import pytest
 from tests.support.places import HOLD, Verbs, code, lapse
 from tests.support.races import beside, wait_until_blocked
 
-from counterfoil import errors, verbs
+from counterfoil import catalogue, errors, verbs
 from counterfoil.clocks import Clocks
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.model import RedemptionStatus, Shop
@@ -237,3 +238,64 @@ def test_a_caller_s_transaction_is_no_place_to_decide_in(two: Two) -> None:
 def test_reading_and_recording_join_a_callers_transaction(two: Two) -> None:
     with two.first.transaction():
         assert Psycopg(two.first).run(verbs.usage(code="NORTH")).held == 0
+
+
+class TestAStoppedCode:
+    """The first holds the allocation's lock; the second waits for it while the code is stopped."""
+
+    @pytest.fixture(params=["paused", "replaced"])
+    def stop(self, request: pytest.FixtureRequest, two: Two) -> Any:
+        def stop() -> None:
+            if request.param == "paused":
+                two.watcher.execute("UPDATE counterfoil.code SET paused_at = now(), version = version + 1")
+            else:
+                Psycopg(two.watcher).run(catalogue.replace_code(old="NORTH", new="SAFE"))
+
+        return stop
+
+    def test_whoever_waited_is_not_let_in_by_it(self, two: Two, stop: Any) -> None:
+        two.watcher.execute("UPDATE counterfoil.allocation SET cap = 5")
+        two.reserve_first()
+        with beside(lambda: two.do.reserve("b")) as answer:
+            two.wait_until_the_second_waits()
+            stop()
+            two.first.commit()
+            with pytest.raises(errors.CodePaused):
+                answer.result(30)
+        assert (two.do.usage().held, two.do.recount()) == (1, [])
+
+    def test_the_place_it_was_moving_to_leaves_the_place_where_it_was(self, two: Two, stop: Any) -> None:
+        """A buyer changes to another product: the older claim is theirs still."""
+        two.watcher.execute("UPDATE counterfoil.allocation SET cap = 5")
+        older = two.do.reserve("b")
+        two.reserve_first()
+        moving = _RESERVE.replace("NULL)", "%s)")
+        with beside(lambda: two.second.execute(moving, (uuid4(), "n0rth", "b", "b", older.id)).fetchone()) as answer:
+            two.wait_until_the_second_waits()
+            stop()
+            two.first.commit()
+            row = answer.result(30)
+            assert row
+            assert row[0] == "paused"
+        assert two.do.read(older).status is RedemptionStatus.RESERVED
+        assert (two.do.usage().held, two.do.recount()) == (2, [])
+
+    def test_two_who_replace_it_at_once_leave_one_in_force(self, two: Two) -> None:
+        two.first.execute("SELECT outcome FROM counterfoil.replace_code('n0rth', 'SAFE', 'safe')")
+        with beside(lambda: Psycopg(two.second).run(catalogue.replace_code(old="NORTH", new="OTHER"))) as answer:
+            two.wait_until_the_second_waits()
+            two.first.commit()
+            with pytest.raises(errors.CodeReplaced, match="SAFE"):
+                answer.result(30)
+
+    def test_whoever_resumes_it_meanwhile_resumes_nothing(self, two: Two) -> None:
+        """Read before, changed after: the change waits, and finds that it is another code by now."""
+        read = Psycopg(two.second).run(catalogue.code("NORTH"))
+        two.first.execute("SELECT outcome FROM counterfoil.replace_code('n0rth', 'SAFE', 'safe')")
+        resume = catalogue.change_code(code=read, terms=replace(catalogue.terms_of(read), paused=False))
+        with beside(lambda: Psycopg(two.second).run(resume)) as answer:
+            two.wait_until_the_second_waits()
+            two.first.commit()
+            assert answer.result(30) is None
+        with pytest.raises(errors.CodePaused):
+            two.do.reserve("b")

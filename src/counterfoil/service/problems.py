@@ -44,6 +44,11 @@ KINDS: dict[str, Kind] = {
         422, "Not a period of this code", "Write it as the code's calendar does: 2026-27, 2027, 2027-03 or all."
     ),
     "code-paused": Kind(409, "Code paused", "The seller paused the code. It works again once it is resumed."),
+    "code-replaced": Kind(
+        409,
+        "Code replaced",
+        "Another code was put in its place, so it stays stopped. What you want to do, do with replaced_by.",
+    ),
     "code-not-open": Kind(
         409, "Code not open yet", "The first day of the code, in the institution's zone, is starts_on."
     ),

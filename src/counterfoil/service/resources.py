@@ -84,6 +84,7 @@ class CodeOut(BaseModel):
     paused: bool
     period: str = Field(description="The key of the period that is now.")
     created_at: Moment
+    replaced_by: str | None = Field(description="The code in force instead of this one, for good.")
 
     @classmethod
     def of(cls, code: model.Code) -> CodeOut:
@@ -104,6 +105,7 @@ class CodeOut(BaseModel):
             paused=code.paused,
             period=code.period,
             created_at=code.created_at,
+            replaced_by=code.replaced_by,
         )
 
 

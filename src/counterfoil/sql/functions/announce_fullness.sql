@@ -23,7 +23,7 @@ CREATE FUNCTION counterfoil.usage_document(gate counterfoil.allocation) RETURNS 
 LANGUAGE sql VOLATILE
 AS $$
     SELECT jsonb_build_object(
-        'code', c.code, 'period', gate.period, 'cap', gate.cap, 'note', gate.note, 'held', room.held,
+        'code', counterfoil.in_force(c), 'period', gate.period, 'cap', gate.cap, 'note', gate.note, 'held', room.held,
         'next_release_at', room.next_release_at, 'pending', waiting.places,
         'completed', gate.used - waiting.places - room.held - room.lapsed
     )

@@ -32,6 +32,7 @@ AS $$
         'institution_name', school.name,
         'time_zone', school.time_zone,
         'counts_with', CASE WHEN of.counts_with IS NOT NULL THEN pool.code END,
+        'replaced_by', CASE WHEN of.replaced_by IS NOT NULL THEN counterfoil.in_force(of) END,
         'period', counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, counterfoil.clock())
     )
     FROM counterfoil.institution AS school, counterfoil.code AS pool, counterfoil.institution AS keeper

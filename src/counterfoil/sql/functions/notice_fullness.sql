@@ -57,7 +57,7 @@ LANGUAGE sql STABLE
 AS $$
     SELECT c.code FROM counterfoil.code AS c
     WHERE c.institution_id = institution AND (c.id = own_code.counts_with OR c.counts_with = own_code.counts_with)
-    ORDER BY c.id = own_code.counts_with DESC, c.id
+    ORDER BY c.replaced_by IS NOT NULL, c.id = own_code.counts_with DESC, c.id
     LIMIT 1
 $$;
 

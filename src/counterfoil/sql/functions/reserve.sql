@@ -92,6 +92,11 @@ BEGIN
         gate := counterfoil.allocation_lock(seen.counts_with, seen.period, lock_timeout);
         used_before := gate.used;
         moment := counterfoil.clock();
+        -- guard: a-place-does-not-move-to-a-stopped-code
+        IF EXISTS (SELECT FROM counterfoil.code AS c WHERE c.id = seen.code_id AND c.paused_at IS NOT NULL) THEN
+            outcome := 'paused';
+            RETURN NEXT; RETURN;
+        END IF;
         -- Its attempts count on, so that a place cannot be kept for ever by moving it.
         SELECT r.expires_at > moment OR gate.cap IS NULL OR gate.used <= gate.cap, r.attempt INTO admitted, attempt
         FROM counterfoil.redemption AS r
@@ -179,7 +184,16 @@ BEGIN
     END IF;
 
     -- Nobody can add a claim of this buyer while we hold the lock, so what is read now is exact.
-    SELECT * INTO own FROM counterfoil.claims_of(seen.counts_with, seen.period, reserve.buyer_key);
+    SELECT claims.*, c.paused_at INTO own
+    FROM counterfoil.claims_of(seen.counts_with, seen.period, reserve.buyer_key) AS claims
+    JOIN counterfoil.code AS c ON c.id = seen.code_id;
+    -- It was paused, or replaced, while its buyer waited. Whoever begins to wait after that sees it at once.
+    -- guard: a-stopped-code-stops-at-once
+    IF own.paused_at IS NOT NULL AND instead_of IS NULL THEN
+        PERFORM counterfoil.occupy(seen.counts_with, seen.period, -1);
+        outcome := 'paused';
+        RETURN NEXT; RETURN;
+    END IF;
     -- guard: one-claim-of-a-buyer
     IF (own.open).id IS NOT NULL OR own.spent >= seen.per_buyer_limit THEN
         PERFORM counterfoil.occupy(seen.counts_with, seen.period, -1);
