@@ -68,7 +68,7 @@ class CodeInFull:
         counts_with: The id of the code whose allocations it counts against: its own, or that of *pool*.
         calendar, year_start: Those that its periods are cut by.
         periods: That have an allocation, newest first.
-        beside: Other codes that count against the same allocations.
+        beside: Other codes in force that count against the same allocations.
     """
 
     code: Code

@@ -19,7 +19,7 @@ Run = Callable[..., Said]
 
 GROUPS = {
     "institution": ("add", "list", "show"),
-    "code": ("add", "list", "show", "pause", "resume"),
+    "code": ("add", "list", "show", "pause", "resume", "replace"),
     "cap": ("set",),
     "key": ("create", "list", "revoke"),
     "account": ("add", "list", "disable", "enable", "password"),

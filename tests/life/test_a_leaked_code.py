@@ -9,7 +9,7 @@ from psycopg.rows import dict_row
 from tests.life.test_opening import Till, till
 from tests.support.places import code
 
-from counterfoil import catalogue, errors
+from counterfoil import catalogue, errors, replacing
 from counterfoil.catalogue import CodeTerms
 from counterfoil.model import Code, RedemptionStatus, RefundPolicy
 from counterfoil.periods import Calendar
@@ -20,7 +20,7 @@ __all__ = ["till"]
 
 
 def replace(till: Till, old: str = "NORTH", new: str = "SAFE") -> Code:
-    return till.host.run(catalogue.replace_code(old=old, new=new))
+    return till.host.run(replacing.replace_code(old=old, new=new))
 
 
 def test_the_old_stops_at_once_and_the_new_works(till: Till) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.support.places import HOLD, Verbs, code, lapse
 from tests.support.races import beside, wait_until_blocked
 
-from counterfoil import catalogue, errors, verbs
+from counterfoil import catalogue, errors, replacing, verbs
 from counterfoil.clocks import Clocks
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.model import RedemptionStatus, Shop
@@ -249,7 +249,7 @@ class TestAStoppedCode:
             if request.param == "paused":
                 two.watcher.execute("UPDATE counterfoil.code SET paused_at = now(), version = version + 1")
             else:
-                Psycopg(two.watcher).run(catalogue.replace_code(old="NORTH", new="SAFE"))
+                Psycopg(two.watcher).run(replacing.replace_code(old="NORTH", new="SAFE"))
 
         return stop
 
@@ -282,7 +282,7 @@ class TestAStoppedCode:
 
     def test_two_who_replace_it_at_once_leave_one_in_force(self, two: Two) -> None:
         two.first.execute("SELECT outcome FROM counterfoil.replace_code('n0rth', 'SAFE', 'safe')")
-        with beside(lambda: Psycopg(two.second).run(catalogue.replace_code(old="NORTH", new="OTHER"))) as answer:
+        with beside(lambda: Psycopg(two.second).run(replacing.replace_code(old="NORTH", new="OTHER"))) as answer:
             two.wait_until_the_second_waits()
             two.first.commit()
             with pytest.raises(errors.CodeReplaced, match="SAFE"):

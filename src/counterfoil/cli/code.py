@@ -10,7 +10,7 @@ import click
 
 from counterfoil import catalogue
 from counterfoil.catalogue import CodeTerms
-from counterfoil.cli import reach
+from counterfoil.cli import code_replace, reach
 from counterfoil.codes import check_code
 from counterfoil.model import RefundPolicy
 from counterfoil.periods import Calendar
@@ -174,6 +174,9 @@ def resume(code: str, use_embedded: bool) -> None:
     """
     _set_paused(code, paused=False, use_embedded=use_embedded)
     click.echo(f"{code} works again")
+
+
+command.add_command(code_replace.replace)
 
 
 def _set_paused(typed: str, *, paused: bool, use_embedded: bool) -> None:

@@ -30,6 +30,7 @@ from counterfoil.service.api import (
     portal_links,
     products,
     redemptions,
+    replacing,
     webhook,
     webhook_endpoints,
 )
@@ -78,6 +79,7 @@ def create_app(settings: Settings) -> FastAPI:
         portal_links.api,
         products.api,
         codes.api,
+        replacing.api,
         checkouts.api,
         redemptions.api,
         entitlements.api,

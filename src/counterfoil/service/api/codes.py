@@ -174,7 +174,7 @@ async def one(request: Request, code: str) -> CodeOut:
     return await shown(state_of(request), code)
 
 
-@api.call("PATCH", "/codes/{code}", "manage", problems=("code-unknown", "product-unknown"))
+@api.call("PATCH", "/codes/{code}", "manage", problems=("code-unknown", "code-replaced", "product-unknown"))
 async def change(request: Request, code: str, body: CodeChange) -> CodeOut:
     """
     Change what a code grants, or pause it.

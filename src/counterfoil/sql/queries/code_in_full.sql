@@ -11,7 +11,7 @@ SELECT
     ) AS periods,
     ARRAY(
         SELECT other.code FROM counterfoil.code AS other
-        WHERE other.counts_with = pool.id AND other.id <> c.id
+        WHERE (other.counts_with = pool.id OR other.id = pool.id) AND other.id <> c.id AND other.replaced_by IS NULL
         ORDER BY other.id LIMIT 20
     ) AS beside
 FROM counterfoil.code AS c

@@ -1,5 +1,5 @@
 -- An institution's codes with how full they are, newest first: of one period, or each of its own that is now. As usage.sql,
--- and until when all holds of now are over.
+-- and until when all holds of now are over. Of a code that was replaced, the one in force.
 SELECT
     counterfoil.code_document(c) AS code,
     c.folded,
@@ -36,7 +36,10 @@ CROSS JOIN LATERAL (
 LEFT JOIN counterfoil.allocation AS a ON a.code_id = pool.id AND a.period = wanted.period
 CROSS JOIN LATERAL counterfoil.living(pool.id, wanted.period, now.moment) AS living
 WHERE c.institution_id = :institution::bigint
-    AND (:code::text IS NULL OR c.folded = :code::text)
+    AND c.replaced_by IS NULL
+    AND (:code::text IS NULL OR c.id = (
+        SELECT coalesce(typed.replaced_by, typed.id) FROM counterfoil.code AS typed WHERE typed.folded = :code::text
+    ))
     AND (:after::bigint IS NULL OR c.id < :after::bigint)
 ORDER BY c.id DESC
 LIMIT :most::integer

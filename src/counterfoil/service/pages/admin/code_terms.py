@@ -21,6 +21,7 @@ from counterfoil.service.pages.admin.codes import found, path_to
 from counterfoil.service.pages.admin.door import AdminRouter, Role
 from counterfoil.service.pages.admin.forms import Form, written
 from counterfoil.service.pages.admin.showing import CALENDARS, POLICIES, show, then
+from counterfoil.service.problems import of
 from counterfoil.service.state import State, state_of
 
 pages = AdminRouter()
@@ -71,6 +72,8 @@ async def add(request: Request, institution: str) -> Response:
 async def edit(request: Request, code: str) -> Response:
     """What a code grants now, to be changed."""
     full = await found(state_of(request), code)
+    if full.code.replaced_by is not None:
+        raise of(errors.CodeReplaced(full.code.code, replaced_by=full.code.replaced_by))
     return await _form(request, _filled(full.code), code=full.code)
 
 

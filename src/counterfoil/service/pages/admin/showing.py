@@ -19,6 +19,7 @@ TOLD = {
     "code-added": ("good", "The code was added and works from now on."),
     "code-changed": ("good", "The code was changed. Checkouts that are open keep the price they were opened with."),
     "code-paused": ("good", "The code is paused: nobody new is let in. Whoever is on the payment page may finish."),
+    "code-replaced": ("good", "The code was replaced. This is the new one; the old lets nobody in any more."),
     "code-resumed": ("good", "The code works again."),
     "cap-set": ("good", "The cap was set."),
     "released": ("good", "The place is free again, and its payment page was closed."),
