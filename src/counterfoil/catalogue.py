@@ -222,10 +222,17 @@ def check_products(ids: Sequence[str]) -> Statement[None]:
 
 
 def add_code(
-    *, institution: Institution, code: str, terms: CodeTerms, calendar: Calendar, counts_with: str | None = None
+    *,
+    institution: Institution,
+    code: str,
+    terms: CodeTerms,
+    calendar: Calendar,
+    counts_with: str | None = None,
+    batch: UUID | None = None,
 ) -> Statement[Code]:
     """
     A new code of an institution. *counts_with* names another code: both count against that one's allocations.
+    *batch*: it is one of several that are made together.
 
     Raises (when run):
         AlreadyExists: A code that reads the same was given before.
@@ -244,8 +251,8 @@ def add_code(
         "folded": fold(stored),
         "calendar": str(calendar),
         "counts_with": fold(counts_with) if counts_with is not None else None,
+        "batch": batch,
     }
-    del parameters["paused"]
     return Statement(Sql.named("add_code"), parameters, read)
 
 

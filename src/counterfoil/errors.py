@@ -245,6 +245,24 @@ class CapBelowUsed(Refusal):
         )
 
 
+class CodesTooDense(Refusal):
+    """So many codes of this form would be guessed."""
+
+    code = "codes-too-dense"
+    title = "Codes that could be guessed"
+
+    def __init__(self, *, codes: int, existing: int, one_in: int, hard_enough: int, pattern: str) -> None:
+        there = f", with the {existing:,} of this form that there are," if existing else ""
+        super().__init__(
+            f"{codes:,} codes of this form{there} could be guessed: one try in {one_in:,} would hit one, and it should "
+            f"be {hard_enough:,} or more. The pattern {pattern} would do.",
+            codes=codes,
+            existing=existing,
+            one_in=one_in,
+            pattern=pattern,
+        )
+
+
 class AlreadyExists(Refusal):
     """The code, slug or product id is taken."""
 

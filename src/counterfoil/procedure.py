@@ -1,8 +1,9 @@
 """
 A procedure: where Stripe and the database must take turns.
 
-It is a generator that yields what it wants done (a statement, a call to Stripe, a pause) and is sent the answer, or has
-the failure thrown into it. The two drivers here run it, sync and async; a test can run it with neither.
+It is a generator that yields what it wants done (a statement or several at once, a call to Stripe, a pause) and is sent
+the answer, or has the failure thrown into it. The two drivers here run it, sync and async; a test can run it with
+neither.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 from counterfoil.calls import Pause, StripeCall, Together
-from counterfoil.statement import Statement
+from counterfoil.statement import AllOrNone, Statement
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-Step = Statement[Any] | StripeCall | Together | Pause
+Step = Statement[Any] | AllOrNone[Any] | StripeCall | Together | Pause
 
 Procedure = Generator[Step, Any, R]
 
@@ -31,12 +32,20 @@ class Database(Protocol):
         """Run one statement and read its answer."""
         ...
 
+    def run_all(self, together: AllOrNone[T]) -> list[T]:
+        """Run several statements in one transaction."""
+        ...
+
 
 class AsyncDatabase(Protocol):
     """A host for ``async`` code."""
 
     async def run(self, statement: Statement[T]) -> T:
         """Run one statement and read its answer."""
+        ...
+
+    async def run_all(self, together: AllOrNone[T]) -> list[T]:
+        """Run several statements in one transaction."""
         ...
 
 
@@ -46,6 +55,14 @@ class Stripe(Protocol):
     def carry_out(self, call: StripeCall) -> Any:
         """Carry out one call."""
         ...
+
+
+class NoStripe:
+    """For procedures that ask Stripe nothing."""
+
+    def carry_out(self, call: StripeCall) -> Any:
+        """There is nothing to carry out."""
+        raise AssertionError(f"{call} is asked of no Stripe")
 
 
 class AsyncStripe(Protocol):
@@ -107,6 +124,8 @@ def perform(step: Step, database: Database, stripe: Stripe) -> Any:
     match step:
         case Statement():
             return database.run(step)
+        case AllOrNone():
+            return database.run_all(step)
         case Pause(seconds):
             return time.sleep(seconds)
         case Together(calls):
@@ -128,6 +147,8 @@ async def aperform(step: Step, database: AsyncDatabase, stripe: AsyncStripe) -> 
     match step:
         case Statement():
             return await database.run(step)
+        case AllOrNone():
+            return await database.run_all(step)
         case Pause(seconds):
             return await asyncio.sleep(seconds)
         case Together(calls):

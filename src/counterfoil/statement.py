@@ -71,6 +71,13 @@ class Statement(Generic[T]):
     alone: bool = False
 
 
+@dataclass(frozen=True)
+class AllOrNone(Generic[T]):
+    """Several statements that take effect together or not at all. None of them decides about a place."""
+
+    statements: tuple[Statement[T], ...]
+
+
 def in_schema(text: str, schema: str) -> str:
     """The same SQL for another schema: a storm's scratch schema, a test's."""
     if schema == "counterfoil":

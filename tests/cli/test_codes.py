@@ -1,5 +1,6 @@
 """`counterfoil code`: leaked codes, many codes, files of codes."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -33,3 +34,39 @@ class TestReplace:
     def test_wrong_use(self, school: Run, arguments: tuple[str, ...]) -> None:
         said = school("code", "replace", *arguments)
         assert (said.code, said.out) == (2, "")
+
+
+class TestBulk:
+    GIVEN = ("code", "bulk", "--institution", "northfold", "--cap", "1", "--percent", "20", "--prefix", "NORTH")
+
+    def test_one_on_each_line(self, school: Run) -> None:
+        """So that it can be led into a file; how hard they are to guess stands beside it."""
+        said = school(*self.GIVEN, "--count", "3", "--per-buyer", "none", "--counts-with", "NORTH-26")
+        lines = said.out.splitlines()
+        assert (said.code, len(lines)) == (0, 3)
+        assert re.fullmatch(r"3 made: whoever guesses hits one with one try in 1,\d{3},\d{3},\d{3}\n", said.err)
+        for line in lines:
+            made = school("code", "show", line, "--json").data
+            assert (made["cap"], made["discount"], made["per_buyer_limit"]) == (1, {"percent": 20}, None)
+            assert made["counts_with"] == "NORTH-26"
+
+    def test_as_json(self, school: Run) -> None:
+        made = school(*self.GIVEN, "--count", "2", "--pattern", "XXX-XXX", "--json").data
+        assert (made["count"], made["pattern"], made["one_in"] > 1_000_000) == (2, "XXX-XXX", True)
+        assert len(made["codes"]) == 2
+
+    def test_what_could_be_guessed(self, school: Run) -> None:
+        one_line(school(*self.GIVEN, "--count", "3", "--pattern", "XXXX"), 1, "one try in", "pattern XXXX-XX would do")
+        assert len(school("code", "list", "--json").data) == 1
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            (), ("--count", "0"), ("--count", "5001"), ("--count", "x"), ("--count", "1", "--pattern", "AB"),
+            ("--count", "1", "--amount-off", "5"), ("--count", "1", "--per-buyer", "0"),
+        ],
+    )  # fmt: skip
+    def test_wrong_use(self, school: Run, more: tuple[str, ...]) -> None:
+        said = school(*self.GIVEN, *more)
+        assert (said.code, said.out) == (2, "")
+        assert len(school("code", "list", "--json").data) == 1

@@ -18,7 +18,7 @@ from counterfoil.hosts.psycopg import AsyncPsycopg, Psycopg
 from counterfoil.model import CheckoutStatus, Order, Redemption, RedemptionStatus, ReleaseReason, Shop
 from counterfoil.procedure import adrive
 from counterfoil.simulator import Fault, Running
-from counterfoil.statement import Statement
+from counterfoil.statement import AllOrNone, Statement
 from counterfoil.stripe.drivers import AsyncStripe
 
 PATIENCE = timedelta(seconds=3)
@@ -173,3 +173,47 @@ def test_an_academic_year_that_ends_while_a_hold_is_open(
         assert do.reserve("b").period == usage.period
     finally:
         movable_clock.set_ahead(connection, ahead)
+
+
+class TestSeveralAtOnce:
+    """All of them take effect, or none."""
+
+    def two(self, *, second: str) -> AllOrNone[Any]:
+        return AllOrNone(
+            tuple(catalogue.add_product(id=id, name=id, amount=1, currency="gbp", unlocks=[]) for id in ("hub", second))
+        )
+
+    @pytest.mark.parametrize("pooled", [True, False])
+    def test_sync(self, database: str, host: Psycopg, pooled: bool) -> None:
+        with ConnectionPool(database, kwargs={"autocommit": True}, min_size=1, max_size=1) as pool:
+            several = Psycopg(pool) if pooled else host
+            with pytest.raises(errors.AlreadyExists):
+                several.run_all(self.two(second="hub"))
+            assert host.run(catalogue.products()) == []
+            assert [one.id for one in several.run_all(self.two(second="day"))] == ["hub", "day"]
+            assert len(host.run(catalogue.products())) == 2
+
+    @pytest.mark.parametrize("pooled", [True, False])
+    def test_async(self, database: str, host: Psycopg, pooled: bool) -> None:
+        async def both(several: AsyncPsycopg) -> None:
+            with pytest.raises(errors.AlreadyExists):
+                await several.run_all(self.two(second="hub"))
+            assert host.run(catalogue.products()) == []
+            assert [one.id for one in await several.run_all(self.two(second="day"))] == ["hub", "day"]
+
+        async def run() -> None:
+            if pooled:
+                async with AsyncConnectionPool(database, kwargs={"autocommit": True}, min_size=1, max_size=1) as pool:
+                    await both(AsyncPsycopg(pool))
+            else:
+                async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+                    await both(AsyncPsycopg(connection))
+
+        asyncio.run(run())
+        assert len(host.run(catalogue.products())) == 2
+
+    def test_no_place_is_decided_among_them(self, host: Psycopg) -> None:
+        code(host)
+        with pytest.raises(errors.InsideTransaction):
+            host.run_all(AllOrNone((place("a"),)))
+        assert host.run(verbs.usage(code="NORTH")).held == 0

@@ -10,7 +10,7 @@ import click
 
 from counterfoil import catalogue
 from counterfoil.catalogue import CodeTerms
-from counterfoil.cli import code_replace, reach
+from counterfoil.cli import code_bulk, code_replace, reach
 from counterfoil.codes import check_code
 from counterfoil.model import RefundPolicy
 from counterfoil.periods import Calendar
@@ -92,22 +92,9 @@ def add(
     """
     try:
         check_code(code)
-        discount = _discount(percent, amount_off, price, currency)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    if starts_on and ends_on and starts_on > ends_on:
-        raise click.UsageError("the last day lies before the first")
-    if per_buyer == 0:
-        raise click.UsageError("--per-buyer is 1 or more, or none")
-    terms = CodeTerms(
-        cap=cap,
-        discount=discount,
-        per_buyer_limit=per_buyer,
-        starts_on=starts_on.date() if starts_on else None,
-        ends_on=ends_on.date() if ends_on else None,
-        products=products or None,
-        refund_policy=RefundPolicy(refunds),
-    )
+    terms = terms_of(percent, amount_off, price, currency, cap, per_buyer, starts_on, ends_on, products, refunds)
     with reach.host(use_embedded=use_embedded) as host:
         whose = host.run(catalogue.institution(institution))
         host.run(catalogue.check_products(products))
@@ -176,15 +163,44 @@ def resume(code: str, use_embedded: bool) -> None:
     click.echo(f"{code} works again")
 
 
-command.add_command(code_replace.replace)
-
-
 def _set_paused(typed: str, *, paused: bool, use_embedded: bool) -> None:
     with reach.host(use_embedded=use_embedded) as host:
         changed = None
         while changed is None:
             code = host.run(catalogue.code(typed))
             changed = host.run(catalogue.change_code(code=code, terms=replace(catalogue.terms_of(code), paused=paused)))
+
+
+def terms_of(
+    percent: str | None,
+    amount_off: int | None,
+    price: int | None,
+    currency: str | None,
+    cap: int | None,
+    per_buyer: int | None,
+    starts_on: datetime | None,
+    ends_on: datetime | None,
+    products: tuple[str, ...],
+    refunds: str,
+) -> CodeTerms:
+    """The terms that the options of `code add` say."""
+    try:
+        discount = _discount(percent, amount_off, price, currency)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    if starts_on and ends_on and starts_on > ends_on:
+        raise click.UsageError("the last day lies before the first")
+    if per_buyer == 0:
+        raise click.UsageError("--per-buyer is 1 or more, or none")
+    return CodeTerms(
+        cap=cap,
+        discount=discount,
+        per_buyer_limit=per_buyer,
+        starts_on=starts_on.date() if starts_on else None,
+        ends_on=ends_on.date() if ends_on else None,
+        products=products or None,
+        refund_policy=RefundPolicy(refunds),
+    )
 
 
 def _discount(percent: str | None, amount_off: int | None, price: int | None, currency: str | None) -> Discount:
@@ -201,3 +217,7 @@ def _discount(percent: str | None, amount_off: int | None, price: int | None, cu
     if currency is None:
         raise ValueError("an amount needs its --currency")
     return AmountOff(amount_off, currency) if amount_off is not None else FixedPrice(price or 0, currency)
+
+
+command.add_command(code_replace.replace)
+command.add_command(code_bulk.bulk([one for one in add.params if one.name != "code"], terms_of))

@@ -14,7 +14,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from counterfoil.audit import Actor
 from counterfoil.errors import InsideTransaction
 from counterfoil.hosts.translation import refusal
-from counterfoil.statement import Sql, Statement
+from counterfoil.statement import AllOrNone, Sql, Statement
 
 T = TypeVar("T")
 
@@ -47,6 +47,14 @@ class Psycopg:
                 return self._on(connection, statement)
         return self._on(self._source, statement)
 
+    def run_all(self, together: AllOrNone[T]) -> list[T]:
+        """Run several statements in one transaction. What one of them refuses, none of them did."""
+        if isinstance(self._source, ConnectionPool):
+            with self._source.connection() as connection, connection.transaction():
+                return [self._on(connection, statement) for statement in together.statements]
+        with self._source.transaction():
+            return [self._on(self._source, statement) for statement in together.statements]
+
     def _on(self, connection: psycopg.Connection[Any], statement: Statement[T]) -> T:
         _check(connection, statement)
         text, parameters, told = _told(statement, self._schema, self._acting())
@@ -78,6 +86,14 @@ class AsyncPsycopg:
             async with self._source.connection() as connection:
                 return await self._on(connection, statement)
         return await self._on(self._source, statement)
+
+    async def run_all(self, together: AllOrNone[T]) -> list[T]:
+        """Run several statements in one transaction. What one of them refuses, none of them did."""
+        if isinstance(self._source, AsyncConnectionPool):
+            async with self._source.connection() as connection, connection.transaction():
+                return [await self._on(connection, statement) for statement in together.statements]
+        async with self._source.transaction():
+            return [await self._on(self._source, statement) for statement in together.statements]
 
     async def _on(self, connection: psycopg.AsyncConnection[Any], statement: Statement[T]) -> T:
         _check(connection, statement)

@@ -21,6 +21,7 @@ from counterfoil.service import openapi, problems
 from counterfoil.service.api import (
     attention,
     audit,
+    bulk,
     checkouts,
     codes,
     entitlements,
@@ -80,6 +81,7 @@ def create_app(settings: Settings) -> FastAPI:
         products.api,
         codes.api,
         replacing.api,
+        bulk.api,
         checkouts.api,
         redemptions.api,
         entitlements.api,

@@ -80,6 +80,11 @@ KINDS: dict[str, Kind] = {
         "Cap below what is used",
         "More places are in use than the new cap allows. Send confirm to lower it anyway.",
     ),
+    "codes-too-dense": Kind(
+        422,
+        "Codes that could be guessed",
+        "So many codes of this form that one try in one_in would hit one. Use the longer pattern, or fewer codes.",
+    ),
     "already-exists": Kind(409, "Already exists", "The code, slug or product id is taken. Choose another."),
     "busy": Kind(
         503,

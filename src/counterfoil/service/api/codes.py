@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from counterfoil import catalogue, errors, verbs
 from counterfoil.catalogue import CodeTerms
-from counterfoil.model import Code, RefundPolicy
+from counterfoil.model import Code, Institution, RefundPolicy
 from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
 from counterfoil.service.fields import (
@@ -76,15 +76,20 @@ class TermsIn(Body):
     refund_policy: RefundPolicyIn = RefundPolicy.KEEP
 
 
-class CodeIn(TermsIn):
-    """A code of an institution. *cap* is that of every period without an allocation of its own; null is no cap."""
+class GrantIn(TermsIn):
+    """What a code of an institution grants, whatever the code is."""
 
     institution: Text
-    code: TypedCode
     cap: Cap | None
     discount: DiscountIn
     calendar: Annotated[Calendar, Field(strict=False)] = Calendar.ACADEMIC_YEAR
     counts_with: TypedCode | None = None
+
+
+class CodeIn(GrantIn):
+    """A code of an institution. *cap* is that of every period without an allocation of its own; null is no cap."""
+
+    code: TypedCode
 
 
 class CodeChange(TermsIn):
@@ -130,18 +135,7 @@ async def shown(state: State, key: str) -> CodeOut:
 async def add(request: Request, body: CodeIn) -> Response:
     """Add a code."""
     state = state_of(request)
-    institution = await state.run(catalogue.institution(body.institution))
-    terms = CodeTerms(
-        cap=body.cap,
-        discount=body.discount.noun(),
-        per_buyer_limit=body.per_buyer_limit,
-        starts_on=body.starts_on,
-        ends_on=body.ends_on,
-        products=tuple(body.products) if body.products is not None else None,
-        refund_policy=body.refund_policy,
-    )
-    _check_window(terms)
-    await state.run(catalogue.check_products(terms.products or ()))
+    institution, terms = await granted(state, body)
     made = await state.run(
         catalogue.add_code(
             institution=institution, code=body.code, terms=terms, calendar=body.calendar, counts_with=body.counts_with
@@ -242,6 +236,23 @@ async def set_cap(request: Request, code: str, period: str, body: AllocationIn) 
         )
     )
     return UsageOut.of(await state.run(verbs.usage(code=code, period=period)))
+
+
+async def granted(state: State, body: GrantIn) -> tuple[Institution, CodeTerms]:
+    """Whose code it is to be, and its terms; refused if they make no sense."""
+    institution = await state.run(catalogue.institution(body.institution))
+    terms = CodeTerms(
+        cap=body.cap,
+        discount=body.discount.noun(),
+        per_buyer_limit=body.per_buyer_limit,
+        starts_on=body.starts_on,
+        ends_on=body.ends_on,
+        products=tuple(body.products) if body.products is not None else None,
+        refund_policy=body.refund_policy,
+    )
+    _check_window(terms)
+    await state.run(catalogue.check_products(terms.products or ()))
+    return institution, terms
 
 
 def _check_window(terms: CodeTerms) -> None:
