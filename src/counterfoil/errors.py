@@ -263,6 +263,13 @@ class CodesTooDense(Refusal):
         )
 
 
+class FileUnreadable(Refusal):
+    """The file is no table of codes."""
+
+    code = "invalid-request"
+    title = "The file cannot be read"
+
+
 class AlreadyExists(Refusal):
     """The code, slug or product id is taken."""
 

@@ -19,7 +19,7 @@ Run = Callable[..., Said]
 
 GROUPS = {
     "institution": ("add", "list", "show"),
-    "code": ("add", "list", "show", "pause", "resume", "replace", "bulk"),
+    "code": ("add", "list", "show", "pause", "resume", "replace", "bulk", "export", "import"),
     "cap": ("set",),
     "key": ("create", "list", "revoke"),
     "account": ("add", "list", "disable", "enable", "password"),

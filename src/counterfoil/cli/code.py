@@ -10,7 +10,7 @@ import click
 
 from counterfoil import catalogue
 from counterfoil.catalogue import CodeTerms
-from counterfoil.cli import code_bulk, code_replace, reach
+from counterfoil.cli import code_bulk, code_files, code_replace, reach
 from counterfoil.codes import check_code
 from counterfoil.model import RefundPolicy
 from counterfoil.periods import Calendar
@@ -221,3 +221,5 @@ def _discount(percent: str | None, amount_off: int | None, price: int | None, cu
 
 command.add_command(code_replace.replace)
 command.add_command(code_bulk.bulk([one for one in add.params if one.name != "code"], terms_of))
+command.add_command(code_files.export)
+command.add_command(code_files.import_)

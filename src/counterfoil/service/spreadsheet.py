@@ -8,16 +8,18 @@ from collections.abc import AsyncIterator, Sequence
 
 from starlette.responses import StreamingResponse
 
-#: Cells that a spreadsheet would take for a formula get an apostrophe before them.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+from counterfoil.importing.cells import FORMULA
 
 
 def line(cells: Sequence[object]) -> str:
-    """One line, with its end. None is an empty cell."""
+    """
+    One line, with its end. None is an empty cell. Cells that a spreadsheet would take for a formula get an apostrophe
+    before them.
+    """
     buffer = io.StringIO()
     csv.writer(buffer).writerow(
         [
-            "'" + cell if isinstance(cell, str) and cell.startswith(_FORMULA) else "" if cell is None else cell
+            "'" + cell if isinstance(cell, str) and cell.startswith(FORMULA) else "" if cell is None else cell
             for cell in cells
         ]
     )
