@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
-#: Characters that a stored code may have.
+#: Characters that a stored code may have, and those that may be typed to find it.
 LONGEST = 64
+LONGEST_TYPED = 250
 
 _LOOK_ALIKES = str.maketrans({"o": "0", "i": "1", "l": "1"})
 
@@ -42,3 +43,17 @@ def check_code(typed: str) -> str:
     if not fold(stored):
         raise ValueError("a code has a letter or a digit")
     return stored
+
+
+def check_typed(typed: str) -> str:
+    """
+    What somebody types to find a code, as it is: whatever came with it, from a mail or a table, vanishes in `fold`.
+
+    Raises:
+        ValueError: It has no letter or digit, or is too long to be a code.
+    """
+    if len(typed) > LONGEST_TYPED:
+        raise ValueError(f"a code is typed with at most {LONGEST_TYPED} characters, and these are {len(typed)}")
+    if not fold(typed):
+        raise ValueError("a code has a letter or a digit")
+    return typed

@@ -70,3 +70,19 @@ class TestBulk:
         said = school(*self.GIVEN, *more)
         assert (said.code, said.out) == (2, "")
         assert len(school("code", "list", "--json").data) == 1
+
+
+@pytest.mark.parametrize(
+    "typed", ["n0rth 26", "“NORTH-26.”", "ＮＯＲＴＨ－２６", "NORTH-\n26", "\tNORTH\u200b-26", "**north–26**"]
+)
+def test_however_it_is_typed(school: Run, typed: str) -> None:
+    """Every command that takes a code."""
+    period = school("code", "show", typed, "--json").data["period"]
+    assert school("usage", typed, "--json").data["code"] == "NORTH-26"
+    for name in ("pause", "resume"):
+        assert school("code", name, typed).code == 0
+    assert school("cap", "set", typed, period, "9", "--json").data["cap"] == 9
+    given = ("--institution", "northfold", "--cap", "1", "--percent", "5", "--counts-with", typed, "--json")
+    assert school("code", "add", "BESIDE", *given).data["counts_with"] == "NORTH-26"
+    assert school("code", "bulk", "--count", "1", *given).code == 0
+    assert school("code", "replace", typed, "NEW-1").code == 0

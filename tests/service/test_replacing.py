@@ -159,16 +159,30 @@ class TestAtTheSchool:
         assert ("SAFE-26" in table, "NORTH-26" in table) == (True, True)
 
 
-def test_a_buyer_is_told_what_is_told_of_an_unknown_code(leaked: Service, browser: httpx.Client) -> None:
-    """Of a code that was paused, too: word for word, but for the code that was typed."""
-    leaked.code("PAUSED-26")
+@pytest.mark.parametrize(
+    "discount",
+    [{"percent": 50}, {"amount_off": 500, "currency": "usd"}, {"amount_off": 9000, "currency": "gbp"}],
+    ids=["good", "of another currency", "more than the price"],
+)
+def test_a_buyer_is_told_what_is_told_of_an_unknown_code(
+    leaked: Service, browser: httpx.Client, discount: dict[str, Any]
+) -> None:
+    """Of a code that was paused, too: word for word, but for the code that was typed. Whatever it takes off."""
+    leaked.code("PAUSED-26", discount=discount)
+    leaked.code("LEAKED-26", discount=discount)
     leaked.client.patch("/v1/codes/PAUSED-26", json={"paused": True}).raise_for_status()
-    replace(leaked)
+    replace(leaked, "OTHER", old="LEAKED-26")
 
-    def told(code: str) -> tuple[int, str]:
-        said = browser.post("/products/hub", data={"email": "a@school.test", "code": code, "buyer": "a@school.test"})
-        return said.status_code, text_of(said).replace(code, "CODE")
+    def told(code: str) -> list[tuple[int, str]]:
+        asked = {"code": code, "buyer": "a@school.test"}
+        pages = [
+            browser.post("/products/hub", data=asked),
+            browser.post("/products/hub", data=asked | {"look": "yes"}),
+            browser.get("/products/hub", params={"code": code}),
+            browser.get("/products/hub/price", params={"code": code}),
+        ]
+        return [(said.status_code, text_of(said).replace(code, "CODE")) for said in pages]
 
     unknown = told("NOBODYS")
-    assert unknown[0] < 500
-    assert told("NORTH-26") == told("PAUSED-26") == unknown
+    assert all("We do not recognise this code." in text for _, text in unknown)
+    assert told("LEAKED-26") == told("PAUSED-26") == unknown

@@ -69,6 +69,7 @@ class TestTheFile:
             (b"code\n" + b"A\n" * 5001, "5,001 lines"), (b"x" * (1024 * 1024 + 1), "larger"),
             (TEXT.encode("utf-16-le"), "zero bytes"), ("code\nÄ\n".encode("latin-1"), "CSV UTF-8"),
         ],
+        ids=range(15),
     )  # fmt: skip
     def test_what_is_no_table(self, data: bytes, word: str) -> None:
         with pytest.raises(Unreadable, match=word):

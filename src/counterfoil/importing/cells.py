@@ -75,7 +75,7 @@ def read(data: bytes) -> Table:
     """
     if len(data) > MOST_BYTES:
         raise Unreadable(f"the file is larger than {MOST_BYTES // 1024:,} KiB: split it")
-    text = _decoded(data)
+    text = decoded(data)
     if "\0" in text:
         raise Unreadable("the file has zero bytes in it: save it as CSV, in UTF-8")
     # Excel's own first line about what separates the cells.
@@ -99,7 +99,13 @@ def read(data: bytes) -> Table:
     return Table(header, tuple(_row(header, number, cells) for number, cells in lines[1:]))
 
 
-def _decoded(data: bytes) -> str:
+def decoded(data: bytes) -> str:
+    """
+    The text of a file.
+
+    Raises:
+        Unreadable: It is in no encoding that is known.
+    """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             try:

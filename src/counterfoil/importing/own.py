@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from counterfoil.catalogue import CodeTerms
-from counterfoil.codes import check_code
+from counterfoil.codes import check_code, check_typed
 from counterfoil.importing import wanted
 from counterfoil.importing.cells import defused
 from counterfoil.importing.wanted import Given, Wanted
@@ -83,7 +83,7 @@ def read(cells: Mapping[str, str], given: Given) -> Wanted:
             paused=wanted.yes(cell.get("paused", "no"), "paused"),
         ),
         calendar=Calendar(_one_of("calendar", cell.get("calendar", "academic_year"), list(Calendar))),
-        counts_with=check_code(cell["counts_with"]) if cell.get("counts_with") else None,
+        counts_with=check_typed(cell["counts_with"]) if cell.get("counts_with") else None,
     )
 
 

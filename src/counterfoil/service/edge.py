@@ -7,6 +7,7 @@ Plain ASGI, so that 401 comes before 404 and 422, and an unread body is never a 
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any, ClassVar
 
 import psycopg
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 #: Bytes. An event of Stripe's carries a whole session; everything else is a short form.
 MOST_BODY = 64 * 1024
 MOST_EVENT = 1024 * 1024
+#: A file of codes, twice: as it was chosen, and as it was looked at.
+MOST_FILE = 3 * 1024 * 1024
 #: Of a body that is too large, this much is read and dropped: a connection that is closed on unread bytes is reset, and
 #: the caller would never see why.
 MOST_DRAINED = 16 * 1024 * 1024
@@ -49,7 +52,7 @@ class Door:
         state: State = scope["app"].state.counterfoil
         headers = Headers(scope=scope)
         api = scope["path"] == "/v1" or scope["path"].startswith("/v1/")
-        most = MOST_EVENT if scope["path"] == "/webhooks/stripe" else MOST_BODY
+        most = _most(scope["path"])
         try:
             if api:
                 scope.setdefault("state", {})["caller"] = await _caller(headers, state)
@@ -162,6 +165,12 @@ async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
             raise too_large
         if not message.get("more_body"):
             return b"".join(parts)
+
+
+def _most(path: str) -> int:
+    if path == "/webhooks/stripe":
+        return MOST_EVENT
+    return MOST_FILE if re.fullmatch(r"/admin/institutions/[^/]+/import", path) else MOST_BODY
 
 
 def _declared(headers: Headers) -> int:

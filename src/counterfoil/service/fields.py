@@ -65,6 +65,8 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=250, strip_whit
 LongText = Annotated[str, StringConstraints(max_length=2000, strip_whitespace=True), AfterValidator(_plain)]
 Buyer = Annotated[str, AfterValidator(buyers.check_buyer)]
 TypedCode = Annotated[str, AfterValidator(codes.check_code)]
+#: One that is looked up, and not stored.
+SoughtCode = Annotated[str, AfterValidator(codes.check_typed)]
 Slug = Annotated[str, StringConstraints(min_length=1, max_length=60), AfterValidator(_slug)]
 WebAddress = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_plain), AfterValidator(_web_address)]
 Amount = Annotated[int, Field(ge=0, le=99_999_999)]

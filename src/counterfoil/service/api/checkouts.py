@@ -18,8 +18,8 @@ from counterfoil.service.fields import (
     Currency,
     Metadata,
     Slug,
+    SoughtCode,
     Text,
-    TypedCode,
     WebAddress,
     cursor,
     read_cursor,
@@ -50,7 +50,7 @@ class WhatIn(Body):
     name: Text | None = None
     amount: Amount | None = None
     currency: Currency | None = None
-    code: TypedCode | None = None
+    code: SoughtCode | None = None
 
     @model_validator(mode="after")
     def _what(self) -> WhatIn:

@@ -22,6 +22,7 @@ from counterfoil.service.fields import (
     LongText,
     Percent,
     Slug,
+    SoughtCode,
     Text,
     TypedCode,
     cursor,
@@ -83,7 +84,7 @@ class GrantIn(TermsIn):
     cap: Cap | None
     discount: DiscountIn
     calendar: Annotated[Calendar, Field(strict=False)] = Calendar.ACADEMIC_YEAR
-    counts_with: TypedCode | None = None
+    counts_with: SoughtCode | None = None
 
 
 class CodeIn(GrantIn):

@@ -13,7 +13,7 @@ from counterfoil import catalogue, ending, verbs
 from counterfoil.model import Redemption, RedemptionStatus, ReleaseReason
 from counterfoil.service import spreadsheet
 from counterfoil.service.api.checkouts import in_path
-from counterfoil.service.fields import Text, cursor, read_cursor
+from counterfoil.service.fields import SoughtCode, Text, cursor, read_cursor
 from counterfoil.service.problems import Problem
 from counterfoil.service.resources import Page, RedemptionOut, ReleasedOut
 from counterfoil.service.routing import Resource, answer, reader, router
@@ -39,7 +39,7 @@ async def shown(state: State, key: str) -> ReleasedOut:
 @api.call("GET", "/redemptions", "read", problems=("institution-unknown",))
 async def listed(
     request: Request,
-    code: Annotated[Text | None, Query()] = None,
+    code: Annotated[SoughtCode | None, Query()] = None,
     period: Annotated[Text | None, Query()] = None,
     status: RedemptionStatus | None = None,
     institution: Annotated[Text | None, Query()] = None,
@@ -75,7 +75,7 @@ async def listed(
 )
 async def table(
     request: Request,
-    code: Annotated[Text | None, Query()] = None,
+    code: Annotated[SoughtCode | None, Query()] = None,
     period: Annotated[Text | None, Query()] = None,
     status: RedemptionStatus | None = None,
     institution: Annotated[Text | None, Query()] = None,

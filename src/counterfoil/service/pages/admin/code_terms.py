@@ -14,7 +14,7 @@ from counterfoil.catalogue import CodeTerms
 from counterfoil.model import Code, Product, RefundPolicy
 from counterfoil.periods import Calendar
 from counterfoil.pricing import CURRENCIES, AmountOff, Discount, FixedPrice, PercentOff
-from counterfoil.service.fields import TypedCode
+from counterfoil.service.fields import SoughtCode, TypedCode
 from counterfoil.service.pages.admin import institutions
 from counterfoil.service.pages.admin.caps import MOST_CAP
 from counterfoil.service.pages.admin.codes import found, path_to
@@ -28,6 +28,8 @@ pages = AdminRouter()
 
 #: The three kinds of discount, as they are chosen.
 KINDS = {"percent": "Per cent off", "amount_off": "An amount off", "price": "A fixed price"}
+#: What a form of a new code begins with.
+NEW = {"kind": "percent", "currency": "gbp", "calendar": "academic_year", "per_buyer": "1", "refund_policy": "keep"}
 #: Products that a form offers.
 _PRODUCTS = 500
 
@@ -35,10 +37,7 @@ _PRODUCTS = 500
 @pages.page("/institutions/{institution}/new-code")
 async def new(request: Request, institution: str) -> Response:
     """Ask about a new code of an institution."""
-    form = Form(
-        {"kind": "percent", "currency": "gbp", "calendar": "academic_year", "per_buyer": "1", "refund_policy": "keep"}
-    )
-    return await _form(request, form, slug=institution)
+    return await form_page(request, Form(dict(NEW)), slug=institution)
 
 
 @pages.action("/institutions/{institution}/new-code", role=Role.STAFF)
@@ -49,10 +48,10 @@ async def add(request: Request, institution: str) -> Response:
     school = await institutions.found(state, institution)
     code = form.take("code", TypedCode)
     calendar = form.one_of("calendar", list(Calendar))
-    counts_with = form.take("counts_with", TypedCode, or_none=True)
-    terms = await _terms(state, form, paused=False)
+    counts_with = form.take("counts_with", SoughtCode, or_none=True)
+    terms = await terms_in(state, form, paused=False)
     if terms is None or form.errors or calendar is None:
-        return await _form(request, form, 422, slug=institution)
+        return await form_page(request, form, 422, slug=institution)
     try:
         made = await state.run(
             catalogue.add_code(
@@ -61,10 +60,10 @@ async def add(request: Request, institution: str) -> Response:
         )
     except errors.AlreadyExists:
         form.wrong("code", "There is a code that reads the same: case, spaces and dashes make no difference.")
-        return await _form(request, form, 409, slug=institution)
+        return await form_page(request, form, 409, slug=institution)
     except errors.CodeUnknown as unknown:
         form.wrong("counts_with", unknown.detail)
-        return await _form(request, form, 422, slug=institution)
+        return await form_page(request, form, 422, slug=institution)
     return then(path_to(made.code), "code-added")
 
 
@@ -74,7 +73,7 @@ async def edit(request: Request, code: str) -> Response:
     full = await found(state_of(request), code)
     if full.code.replaced_by is not None:
         raise of(errors.CodeReplaced(full.code.code, replaced_by=full.code.replaced_by))
-    return await _form(request, _filled(full.code), code=full.code)
+    return await form_page(request, _filled(full.code), code=full.code)
 
 
 @pages.action("/codes/{code}/edit", role=Role.STAFF)
@@ -84,17 +83,17 @@ async def change(request: Request, code: str) -> Response:
     form = await Form.of(request)
     current = (await found(state, code)).code
     version = form.whole("version", least=1, most=2**62)
-    terms = await _terms(state, form, paused=current.paused)
+    terms = await terms_in(state, form, paused=current.paused)
     if terms is None or version is None or form.errors:
-        return await _form(request, form, 422, code=current)
+        return await form_page(request, form, 422, code=current)
     changed = await state.run(catalogue.change_code(code=replace(current, version=version), terms=terms))
     if changed is None:
         current = (await found(state, code)).code
-        return await _form(request, form, 409, code=current, differs=_differences(form, _filled(current)))
+        return await form_page(request, form, 409, code=current, differs=_differences(form, _filled(current)))
     return then(path_to(changed.code), "code-changed")
 
 
-async def _terms(state: State, form: Form, *, paused: bool) -> CodeTerms | None:
+async def terms_in(state: State, form: Form, *, paused: bool) -> CodeTerms | None:
     """What the form grants, or None with what is wrong said in the form."""
     cap = form.places(most=MOST_CAP)
     discount = _discount(form)
@@ -188,9 +187,12 @@ def _differences(mine: Form, theirs: Form) -> list[tuple[str, str, str]]:
     return told
 
 
-async def _form(request: Request, form: Form, status: int = 200, **given: Any) -> Response:
+async def form_page(request: Request, form: Form, status: int = 200, **given: Any) -> Response:
+    """The form of a code's terms: of a new one, of many (*most_at_once*), or of one that there is (*code*)."""
     state = state_of(request)
     slug: str | None = given.pop("slug", None)
+    # Many codes at once: how many there may be.
+    most_at_once: int | None = given.pop("most_at_once", None)
     code: Code | None = given.pop("code", None)
     products: list[Product] = await state.run(catalogue.products(most=_PRODUCTS))
     return show(
@@ -206,6 +208,7 @@ async def _form(request: Request, form: Form, status: int = 200, **given: Any) -
         policies=POLICIES,
         currencies=sorted(CURRENCIES),
         differs=given.get("differs"),
+        most_at_once=most_at_once,
         # What was read when the form was offered; if it is offered again because of another's change, that change.
         version=code.version if code and given.get("differs") is not None else form.typed("version"),
         path_here=path_to(code.code) if code else None,

@@ -17,6 +17,7 @@ TOLD = {
     "institution-added": ("good", "The institution was added. Give it a code."),
     "institution-renamed": ("good", "The name was changed."),
     "code-added": ("good", "The code was added and works from now on."),
+    "codes-imported": ("good", "The codes of the file were added, and work from now on."),
     "code-changed": ("good", "The code was changed. Checkouts that are open keep the price they were opened with."),
     "code-paused": ("good", "The code is paused: nobody new is let in. Whoever is on the payment page may finish."),
     "code-replaced": ("good", "The code was replaced. This is the new one; the old lets nobody in any more."),

@@ -40,7 +40,12 @@ async def now(request: Request) -> datetime:
 
 
 async def told(request: Request, refusal: errors.Refusal, code: Code | None = None) -> Said:
-    """What a buyer is told of a refusal, as this reader writes numbers and times."""
+    """
+    What a buyer is told of a refusal, as this reader writes numbers and times. Of a code that is paused, or was
+    replaced, only what is told of an unknown one, whatever else there would be to say.
+    """
+    if code is not None and code.paused:
+        refusal = errors.CodePaused()
     return said(refusal, code, reader_of(request, await now(request)))
 
 

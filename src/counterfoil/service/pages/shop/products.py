@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse
 
 from counterfoil import catalogue, errors
 from counterfoil.buyers import check_buyer
-from counterfoil.codes import check_code
+from counterfoil.codes import check_typed
 from counterfoil.model import CheckoutStatus, Code, Order, Product
 from counterfoil.pricing import Price
 from counterfoil.service.pages import browser
@@ -81,7 +81,7 @@ async def buy(request: Request, id: str) -> Response:
         wrong = "Type the address that the purchase is for, like ada@school.example."
         return await _offer(request, found, typed, buyer, status=422, wrong=wrong)
     try:
-        code = check_code(typed) if typed.strip() else None
+        code = check_typed(typed) if typed.strip() else None
     except ValueError:
         return await _offer(request, found, typed, buyer, status=422)
     base = state.settings.public_url.rstrip("/")
@@ -156,7 +156,7 @@ async def _priced(request: Request, product: Product, typed: str) -> tuple[Price
     if not typed.strip():
         return await _list_price(state, product), None, None
     try:
-        code = check_code(typed)
+        code = check_typed(typed)
     except ValueError:
         unknown = errors.CodeUnknown(typed)
         return await _list_price(state, product), await finding.told(request, unknown), None
