@@ -67,9 +67,9 @@ async def make(request: Request, institution: str) -> Response:
         form.wrong("pattern", dense.detail)
     except errors.CodeUnknown as unknown:
         form.wrong("counts_with", unknown.detail)
-    if form.errors:
-        return await form_page(request, form, 422, slug=institution, most_at_once=batches.MOST)
-    return RedirectResponse(f"/admin/batches/{made.id}", 303)
+    else:
+        return RedirectResponse(f"/admin/batches/{made.id}", 303)
+    return await form_page(request, form, 422, slug=institution, most_at_once=batches.MOST)
 
 
 @pages.page("/batches/{id}.csv")
