@@ -252,7 +252,7 @@ class CodesTooDense(Refusal):
     title = "Codes that could be guessed"
 
     def __init__(self, *, codes: int, existing: int, one_in: int, hard_enough: int, pattern: str) -> None:
-        there = f", with the {existing:,} of this form that there are," if existing else ""
+        there = f", with the {existing:,} that there are," if existing else ""
         super().__init__(
             f"{codes:,} codes of this form{there} could be guessed: one try in {one_in:,} would hit one, and it should "
             f"be {hard_enough:,} or more. The pattern {pattern} would do.",

@@ -86,3 +86,8 @@ def test_however_it_is_typed(school: Run, typed: str) -> None:
     assert school("code", "add", "BESIDE", *given).data["counts_with"] == "NORTH-26"
     assert school("code", "bulk", "--count", "1", *given).code == 0
     assert school("code", "replace", typed, "NEW-1").code == 0
+
+
+def test_brackets_are_shown_as_they_are(school: Run) -> None:
+    given = ("--institution", "northfold", "--cap", "1", "--percent", "5")
+    assert "[red]A[/x]" in school("code", "add", "[red]A[/x]", *given).out

@@ -15,6 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, model_validator
 from pydantic import Field as Setting
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from counterfoil import embedded
@@ -142,7 +143,7 @@ def show(found: Sequence[BaseModel] | BaseModel, columns: Sequence[str], *, as_j
         table.add_column(column)
     for one in [found] if isinstance(found, BaseModel) else found:
         row = one.model_dump(mode="json")
-        table.add_row(*("-" if row[column] is None else _cell(row[column]) for column in columns))
+        table.add_row(*("-" if row[column] is None else escape(_cell(row[column])) for column in columns))
     Console().print(table)
 
 
