@@ -194,12 +194,14 @@ class TestTheYearsEnd:
         host.run(notices.look_at_year_ends())
         assert World(host, shop).told() == []
 
-
     def test_whatever_reconciling_does(self, database: str, simulator: Running, clock: Clock, host: Psycopg) -> None:
         """They come by the process that writes mails, also where nothing is reconciled at intervals."""
         clock.advance(days=310)
         with serving(
-            database, simulator, COUNTERFOIL_RECONCILE_INTERVAL="0", COUNTERFOIL_MAIL_INTERVAL="1s",
+            database,
+            simulator,
+            COUNTERFOIL_RECONCILE_INTERVAL="0",
+            COUNTERFOIL_MAIL_INTERVAL="1s",
             COUNTERFOIL_SELLER_MAIL="me@shop.example",
         ) as service:
             service.code(cap=4)
