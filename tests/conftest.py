@@ -86,8 +86,8 @@ def database(server: embedded.Server, _emptying: psycopg.Connection[Any]) -> str
         # The audit log only grows, and would tell of each of these.
         "SET session_replication_role = replica; "
         "DELETE FROM counterfoil.mail; DELETE FROM counterfoil.portal_notice; DELETE FROM counterfoil.places_request; "
-        "DELETE FROM counterfoil.portal_address; DELETE FROM counterfoil.portal_session; DELETE FROM counterfoil.portal_link; "
-        "DELETE FROM counterfoil.portal_member; "
+        "DELETE FROM counterfoil.portal_session; DELETE FROM counterfoil.portal_link; "
+        "DELETE FROM counterfoil.portal_address; DELETE FROM counterfoil.portal_member; "
         "DELETE FROM counterfoil.delivery; DELETE FROM counterfoil.event; DELETE FROM counterfoil.webhook_endpoint; "
         "DELETE FROM counterfoil.step; "
         "DELETE FROM counterfoil.entitlement; DELETE FROM counterfoil.checkout; DELETE FROM counterfoil.redemption; "

@@ -271,8 +271,8 @@ def seen(*, session: int) -> Statement[None]:
 
 def sign_out(*, institution: int, member: int, session: int | None = None) -> Statement[bool]:
     """
-    End a member's session; or all of them, and their sign-in links that are out (None). False if there is no such member
-    of this institution.
+    End a member's session; or all of them, and their sign-in links that are out (None). False if there is no such
+    member of this institution.
     """
     return Statement(
         Sql(

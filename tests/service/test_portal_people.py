@@ -157,7 +157,7 @@ class TestAnAddress:
         said = say_address(cy, "x@", "Cyan")
         assert (said.status_code, 'value="x@"' in said.text, 'value="Cyan"' in said.text) == (422, True, True)
 
-    @pytest.mark.parametrize("token", ["x", "y" * 43, "%00"])
+    @pytest.mark.parametrize("token", ["x", "y" * 43])
     def test_what_nobody_made_proves_nothing(self, schools: Service, visitors: Any, token: str) -> None:
         for method in ("GET", "POST"):
             assert visitors().request(method, f"/portal/addresses/{token}").status_code == 410
@@ -192,7 +192,6 @@ class TestHowOften:
 
     def test_through_several_institutions_ten_times(self, schools: Service, host: Psycopg, visitors: Any) -> None:
         """By invitations, and by those who say that it is theirs."""
-        cy = enter(visitors(), link(schools)["url"])
         for _ in range(4):
             link(schools, email="eve@elsewhere.example")
             link(schools, "southfold", email="eve@elsewhere.example")
@@ -201,11 +200,9 @@ class TestHowOften:
             link(schools, "eastfold", email="eve@elsewhere.example")
         schools.post("/v1/portal-links", {"institution": "eastfold", "email": "eve@elsewhere.example"}, status=429)
         schools.post("/v1/portal-links", {"institution": "eastfold", "email": "adam@elsewhere.example"}, status=201)
-        enter(visitors(), link(schools, "eastfold", email="dan@elsewhere.example")["url"])
-        east = enter(visitors(), link(schools, "eastfold")["url"])
-        said = say_address(east, "eve@elsewhere.example")
+        schools.post("/v1/institutions", {"name": "Westfold", "time_zone": "Europe/London"}, status=201)
+        said = say_address(enter(visitors(), link(schools, "westfold")["url"]), "eve@elsewhere.example")
         assert (said.status_code, "too often" in said.text) == (409, True)
-        assert is_in(cy)
 
 
 class TestLinksThatAreOut:
