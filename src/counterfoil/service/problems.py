@@ -85,6 +85,11 @@ KINDS: dict[str, Kind] = {
         "Codes that could be guessed",
         "So many codes of this form that one try in one_in would hit one. Use the longer pattern, or fewer codes.",
     ),
+    "cap-moved": Kind(
+        409,
+        "The cap was changed meanwhile",
+        "It is no longer what you sent as was, but cap. Send that as was to change it all the same.",
+    ),
     "already-exists": Kind(409, "Already exists", "The code, slug or product id is taken. Choose another."),
     "busy": Kind(
         503,
