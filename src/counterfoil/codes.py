@@ -50,8 +50,10 @@ def check_typed(typed: str) -> str:
     What somebody types to find a code, as it is: whatever came with it, from a mail or a table, vanishes in `fold`.
 
     Raises:
-        ValueError: It has no letter or digit, or is too long to be a code.
+        ValueError: It has no letter or digit, is too long to be a code, or is no text at all.
     """
+    if any(unicodedata.category(character) == "Cs" for character in typed):
+        raise ValueError("a code holds no lone surrogates")
     if len(typed) > LONGEST_TYPED:
         raise ValueError(f"a code is typed with at most {LONGEST_TYPED} characters, and these are {len(typed)}")
     if not fold(typed):

@@ -115,13 +115,13 @@ class Form:
         return self.space // codes
 
     def hard_enough(self, codes: int) -> Form:
-        """This form, or the shortest like it in which so many codes are hard to guess."""
+        """This form, or the shortest like it in which so many are hard to guess; without the prefix, if need be."""
         if self.one_in(codes) >= HARD_ENOUGH:
             return self
         length = math.ceil(math.log(codes * HARD_ENOUGH, len(ALPHABET)))
         while True:
-            groups = ["X" * min(4, length - at) for at in range(0, length, 4)]
-            form = Form(self.prefix, "-".join(groups))
+            pattern = "-".join("X" * min(4, length - at) for at in range(0, length, 4))
+            form = Form(self.prefix if len(self.begin) + len(pattern) <= LONGEST else "", pattern)
             if form.one_in(codes) >= HARD_ENOUGH:
                 return form
             length += 1

@@ -93,6 +93,13 @@ class TestByTheApi:
         replace(leaked, status=403, Authorization=f"Bearer {secret}")
         assert leaked.open("a@school.test")
 
+    def test_events_name_the_code_in_force(self, leaked: Service, simulator: Running) -> None:
+        replace(leaked)
+        for buyer in "ab":
+            simulator.pay(leaked.open(f"{buyer}@school.test", "SAFE-26")["session_id"])
+        told = [one["data"] for one in leaked.get("/v1/events", limit=100)["data"] if one["type"] == "allocation.full"]
+        assert [(one["code"], one["cap"]) for one in told] == [("SAFE-26", 2)]
+
 
 class TestByThePage:
     def test_replaced(self, leaked: Service, staff: httpx.Client) -> None:

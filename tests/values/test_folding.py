@@ -28,7 +28,7 @@ def test_another_code_is_another(one: str, other: str) -> None:
     assert fold(one) != fold(other)
 
 
-@pytest.mark.parametrize("typed", ["", " ", "---", "\u200b", "“”", "\n", "🙂", "a" * (LONGEST_TYPED + 1)])
+@pytest.mark.parametrize("typed", ["", " ", "---", "\u200b", "“”", "\n", "🙂", "a\ud800", "a" * (LONGEST_TYPED + 1)])
 def test_what_finds_none(typed: str) -> None:
     with pytest.raises(ValueError, match="code"):
         check_typed(typed)

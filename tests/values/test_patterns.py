@@ -90,3 +90,7 @@ def test_what_would_do(codes: int, pattern: str) -> None:
         assert will_do == form
     else:
         assert Form("NORTH", "X" * (will_do.random - 1)).one_in(codes) < HARD_ENOUGH
+
+
+def test_what_would_do_is_found_where_the_prefix_leaves_no_room() -> None:
+    assert Form("N" * 58, "XXXXX").hard_enough(3).pattern == "XXXX-XX"
