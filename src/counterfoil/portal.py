@@ -315,16 +315,32 @@ def describe(*, visit: Visit, name: str) -> Statement[None]:
     )
 
 
-def set_alert(*, visit: Visit, on: bool, percent: int, mail: bool) -> Statement[None]:
-    """The institution's own alert, for all its people; and whether this member wants notices by mail."""
+def set_alert(
+    *, visit: Visit, on: bool, percent: int, mail: bool, was: tuple[bool, int] | None = None
+) -> Statement[bool]:
+    """
+    The institution's own alert, for all its people; and whether this member wants notices by mail.
+
+    *was*: the alert that this member saw. False: a colleague set another meanwhile, which stays.
+    """
     return Statement(
         Sql(
             "WITH own AS (UPDATE counterfoil.portal_member SET wants_notices = :mail::boolean "
             "WHERE id = :member::bigint) UPDATE counterfoil.institution SET alert_on = :on::boolean, "
-            "alert_percent = :percent::integer WHERE id = :institution::bigint RETURNING id"
+            "alert_percent = :percent::integer WHERE id = :institution::bigint AND (NOT :seen::boolean "
+            "OR (alert_on, alert_percent) = (:was_on::boolean, :was_percent::integer)) RETURNING id"
         ),
-        {"on": on, "percent": percent, "mail": mail, "member": visit.member, "institution": visit.institution.id},
-        lambda _: None,
+        {
+            "on": on,
+            "percent": percent,
+            "mail": mail,
+            "member": visit.member,
+            "institution": visit.institution.id,
+            "seen": was is not None,
+            "was_on": was[0] if was else None,
+            "was_percent": was[1] if was else None,
+        },
+        bool,
     )
 
 

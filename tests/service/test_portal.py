@@ -298,6 +298,16 @@ class TestPlaces:
             "institution.changed", "member", "Ada",
         )  # fmt: skip
 
+    def test_a_colleagues_alert_is_not_overwritten_unseen(self, north: httpx.Client) -> None:
+        """The form was opened before a colleague set 70 %; then it is seen, and may be changed."""
+        form = {"on": "yes", "percent": "50", "mail": "yes", "was": "off 60"}
+        north.post("/portal/alerts", data={"on": "yes", "percent": "70", "mail": "yes"})
+        said = north.post("/portal/alerts", data=form)
+        assert (said.status_code, "it is 70 % now" in said.text, 'value="50"' in said.text) == (409, True, True)
+        assert 'value="on 70"' in said.text
+        assert north.post("/portal/alerts", data=form | {"was": "on 70"}).status_code == 303
+        assert 'value="on 50"' in north.get("/portal/alerts").text
+
     def test_asking_for_more(self, north: httpx.Client, schools: Service, host: Psycopg, simulator: Running) -> None:
         """The seller is told, and the answer is seen once the cap was raised."""
         period = schools.get("/v1/codes/NORTH-26")["period"]
