@@ -74,6 +74,11 @@ class Explanation:
     near: tuple[str, ...]
 
     @property
+    def folded(self) -> str:
+        """The form in which codes are compared."""
+        return fold(self.typed)
+
+    @property
     def claim(self) -> Redemption | None:
         """The buyer's open claim, or where the limit is reached the last one."""
         return self.decision.claim
@@ -139,7 +144,6 @@ def _read(row: Row, typed: str, buyer: str | None, named: str | None) -> Explana
         raise errors.ProductUnknown(named)
     price, unpriced = _price(code, product)
     lapsed = row["reserved"] - row["live"]
-    # guard: what-can-be-taken-back-is-not-asked-about
     asks = row["cap"] is not None and row["used"] + 1 - row["cap"] > row["never_payable"]
     return Explanation(
         typed=typed,
