@@ -96,6 +96,7 @@ def database(server: embedded.Server, _emptying: psycopg.Connection[Any]) -> str
         "DELETE FROM counterfoil.institution; DELETE FROM counterfoil.stripe_event; DELETE FROM counterfoil.attention; "
         "DELETE FROM counterfoil.idempotency; DELETE FROM counterfoil.api_key; DELETE FROM counterfoil.seller; "
         "DELETE FROM counterfoil.task; DELETE FROM counterfoil.account_session; DELETE FROM counterfoil.account; "
+        "DELETE FROM counterfoil.guess; DELETE FROM counterfoil.burst; "
         "DELETE FROM counterfoil.throttle; DELETE FROM counterfoil.audit; "
         "RESET session_replication_role"
     )

@@ -147,7 +147,7 @@ def reserve(
     """
 
     def read(rows: Sequence[Row]) -> Redemption:
-        decision = _decision(rows)
+        decision = read_decision(rows)
         if decision.claim and decision.outcome in ("held", "yours"):
             return decision.claim
         if decision.outcome == "limit":
@@ -174,7 +174,7 @@ def consider(*, code: str, product: str | None, buyer: str | None) -> Statement[
     """What a buyer would be told now, by one look and without a lock. Outcome ``free`` if it is worth trying."""
 
     def read(rows: Sequence[Row]) -> Decision:
-        return _decision([{**rows[0], "outcome": rows[0]["outcome"] or "free"}])
+        return read_decision([{**rows[0], "outcome": rows[0]["outcome"] or "free"}])
 
     return Statement(
         Sql.named("quote"),
@@ -213,7 +213,7 @@ def open_checkout(
         "discount_amount": price.discount_amount,
         "amount": price.amount,
     }
-    return Statement(Sql.named("open_checkout"), parameters, _decision, alone=True)
+    return Statement(Sql.named("open_checkout"), parameters, read_decision, alone=True)
 
 
 def begin_checkout(
@@ -624,7 +624,8 @@ def _settled(rows: Sequence[Row]) -> Settled:
     return Settled(row["outcome"], claim, sale, row.get("stray_session"))
 
 
-def _decision(rows: Sequence[Row]) -> Decision:
+def read_decision(rows: Sequence[Row]) -> Decision:
+    """A decision out of its row."""
     row = rows[0]
     claim = reading.redemption(row["claim"]) if row["claim"] is not None else None
     return Decision(

@@ -19,6 +19,7 @@ COMMANDS = {
     "code": ("code", "Codes: what they take off, and how many may use them."),
     "cap": ("cap", "Caps of single periods."),
     "usage": ("usage", "How full codes are."),
+    "explain": ("explain", "Why a buyer would be let in or refused now."),
     "release": ("release", "Give a held place back by hand."),
     "return": ("return_", "Give back a completed place for which nothing was paid."),
     "portal-link": ("portal_link", "A first invitation to an institution's own page."),

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from counterfoil import verbs
+from counterfoil import guessing, verbs
 from counterfoil.reconcile import reconcile
 from counterfoil.replay import replay
 from counterfoil.service.state import State
@@ -75,10 +75,11 @@ async def _reconcile(state: State) -> None:
 
 
 async def _tidy(state: State) -> None:
-    """What a crash left open at full price, and where holds came from, a day later."""
+    """What a crash left open at full price, and where holds came from, a day later; and what was typed on pages."""
     await state.run(verbs.end_forsaken())
     while await state.run(verbs.forget_origins()):
         pass
+    await state.run(guessing.forget())
 
 
 def _tell_of(interrupted: str | None) -> None:

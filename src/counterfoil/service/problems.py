@@ -138,8 +138,8 @@ KINDS: dict[str, Kind] = {
     "rate-limited": Kind(
         429,
         "Too many attempts",
-        "On pages: too many places held from one address and not paid for, or too many wrong keys. Wait as long as "
-        "Retry-After says.",
+        "On pages: too many places held from one address and not paid for, or too many wrong codes or keys. Wait as "
+        "long as Retry-After says.",
     ),
     "internal": Kind(500, "Something went wrong here", "It was logged. Nothing was charged because of it; try again."),
 }

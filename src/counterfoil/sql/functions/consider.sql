@@ -75,7 +75,8 @@ BEGIN
         WHERE a.code_id = terms.counts_with AND a.period = terms.period AND a.used >= a.cap
     ) THEN
         SELECT * INTO room FROM counterfoil.room(terms.counts_with, terms.period, moment);
-        IF room.used >= room.cap AND room.lapsed + room.overdue = 0 THEN
+        -- Full even if all came back that Stripe may be asked about.
+        IF room.used - room.lapsed - room.overdue >= room.cap THEN
             outcome := CASE WHEN room.used - room.held - room.lapsed >= room.cap THEN 'spent' ELSE 'held_by_others' END;
             places := room.cap;
             held := room.held;

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from counterfoil import errors
 from counterfoil.model import Code
 from counterfoil.service import problems
 from counterfoil.service.pages.reader import Reader
+from counterfoil.service.throttle import in_words
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,17 @@ def not_cancelled(refusal: errors.Refusal) -> Said:
         "Try again in a moment, or leave it: it ends by itself.",
         503,
         headers=problems.of(refusal).headers,
+    )
+
+
+def too_many(wait: timedelta) -> Said:
+    """What is told to whoever must wait because of wrong codes: the same whether theirs is right."""
+    seconds = max(1, math.ceil(wait.total_seconds()))
+    return Said(
+        "Too many wrong codes were typed.",
+        f"Wait {in_words(seconds)}, then try yours again.",
+        429,
+        headers={"Retry-After": str(seconds)},
     )
 
 
