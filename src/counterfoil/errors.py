@@ -239,6 +239,19 @@ class AlreadyExists(Refusal):
     title = "Already exists"
 
 
+class IdentityDiffers(Refusal):
+    """The code that is to be counted with tells buyers apart by another rule."""
+
+    code = "invalid-request"
+    title = "Another rule of who is the same buyer"
+
+    def __init__(self, *, counts_with: str, rule: str) -> None:
+        self.said = f"{counts_with} tells buyers apart by {rule}, and so does every code that counts with it"
+        super().__init__(
+            f"{self.said}. Leave buyer_identity out.", errors=[{"field": "buyer_identity", "message": self.said}]
+        )
+
+
 class NotFound(Refusal):
     """There is nothing of this id."""
 

@@ -125,6 +125,7 @@ def code(value: Any) -> model.Code:
         version=doc["version"],
         created_at=moment(doc["created_at"]),
         period=doc["period"],
+        buyer_identity=model.BuyerIdentity(doc["buyer_identity"]),
     )
 
 

@@ -237,3 +237,22 @@ def test_a_caller_s_transaction_is_no_place_to_decide_in(two: Two) -> None:
 def test_reading_and_recording_join_a_callers_transaction(two: Two) -> None:
     with two.first.transaction():
         assert Psycopg(two.first).run(verbs.usage(code="NORTH")).held == 0
+
+
+def test_two_addresses_of_one_mailbox_share_its_last_place(two: Two) -> None:
+    """Both ask in the same instant, with room for two, at a code that counts by mailboxes: one gets in."""
+    two.watcher.execute(
+        "UPDATE counterfoil.allocation SET cap = 2; UPDATE counterfoil.code SET buyer_identity = 'mailbox'"
+    )
+    row = two.first.execute(
+        "SELECT outcome FROM counterfoil.reserve(%s, 'n0rth', NULL, NULL, 'ann+1@x.test', 'ann+1@x.test', "
+        "interval '40 minutes', interval '30 seconds', NULL, mailbox_key => 'ann@x.test')",
+        (uuid4(),),
+    ).fetchone()
+    assert row == ("held",)
+    with beside(lambda: two.do.reserve("ann+2@x.test")) as answer:
+        two.wait_until_the_second_waits()
+        two.first.commit()
+        assert answer.result(30).buyer == "ann+1@x.test"
+    assert two.do.usage().held == 1
+    assert two.do.recount() == []

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from counterfoil import catalogue, errors, verbs
 from counterfoil.catalogue import CodeTerms
-from counterfoil.model import Code, RefundPolicy
+from counterfoil.model import BuyerIdentity, Code, RefundPolicy
 from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
 from counterfoil.service.fields import (
@@ -77,7 +77,13 @@ class TermsIn(Body):
 
 
 class CodeIn(TermsIn):
-    """A code of an institution. *cap* is that of every period without an allocation of its own; null is no cap."""
+    """
+    A code of an institution. *cap* is that of every period without an allocation of its own; null is no cap.
+
+    *buyer_identity* is when two buyers are the same, and fixed from then on: by `address` (the default), or by
+    `mailbox`, where what follows a + makes no difference, and dots none where the provider ignores them. A code that
+    counts with another has the rule of that one.
+    """
 
     institution: Text
     code: TypedCode
@@ -85,6 +91,7 @@ class CodeIn(TermsIn):
     discount: DiscountIn
     calendar: Annotated[Calendar, Field(strict=False)] = Calendar.ACADEMIC_YEAR
     counts_with: TypedCode | None = None
+    buyer_identity: Annotated[BuyerIdentity, Field(strict=False)] | None = None
 
 
 class CodeChange(TermsIn):
@@ -142,9 +149,15 @@ async def add(request: Request, body: CodeIn) -> Response:
     )
     _check_window(terms)
     await state.run(catalogue.check_products(terms.products or ()))
+    await state.run(catalogue.check_identity(counts_with=body.counts_with, buyer_identity=body.buyer_identity))
     made = await state.run(
         catalogue.add_code(
-            institution=institution, code=body.code, terms=terms, calendar=body.calendar, counts_with=body.counts_with
+            institution=institution,
+            code=body.code,
+            terms=terms,
+            calendar=body.calendar,
+            counts_with=body.counts_with,
+            buyer_identity=body.buyer_identity,
         )
     )
     return answer(request, Resource("code", made.code, CodeOut.of(made), 201))

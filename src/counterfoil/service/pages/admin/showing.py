@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from counterfoil.codes import fold
-from counterfoil.model import RefundPolicy, ReleaseReason
+from counterfoil.model import BuyerIdentity, RefundPolicy, ReleaseReason
 from counterfoil.periods import Calendar
 from counterfoil.service.pages.rendering import page
 
@@ -47,6 +47,12 @@ POLICIES = {
     RefundPolicy.KEEP: "A place that was paid for stays spent, also after a refund",
     RefundPolicy.RETURN: "A full refund gives the place back",
     RefundPolicy.RETURN_UNLESS_DISPUTED: "A full refund gives the place back, unless the payment was disputed",
+}
+
+#: When two buyers are the same.
+IDENTITIES = {
+    BuyerIdentity.ADDRESS: "If they give the same address",
+    BuyerIdentity.MAILBOX: "If their addresses reach one mailbox (ann+2@ and ann@)",
 }
 
 CALENDARS = {
