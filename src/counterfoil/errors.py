@@ -252,6 +252,22 @@ class IdentityDiffers(Refusal):
         )
 
 
+class BuyerStillBuying(Refusal):
+    """Something of this buyer's is under way, so they cannot be forgotten yet."""
+
+    code = "buyer-still-buying"
+    title = "The buyer is still buying"
+
+    def __init__(self, *, redemptions: list[str], checkouts: list[str]) -> None:
+        super().__init__(
+            "A place is held for this buyer, or a payment page or a payment of theirs is open. Nothing was erased. "
+            "Cancel it, or let open payment pages be ended first (end_open, --end-open); a payment that is under way "
+            "must be waited for.",
+            redemptions=redemptions,
+            checkouts=checkouts,
+        )
+
+
 class NotFound(Refusal):
     """There is nothing of this id."""
 

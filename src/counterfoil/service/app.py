@@ -21,6 +21,7 @@ from counterfoil.service import openapi, problems
 from counterfoil.service.api import (
     attention,
     audit,
+    buyers,
     checkouts,
     codes,
     entitlements,
@@ -83,6 +84,7 @@ def create_app(settings: Settings) -> FastAPI:
         entitlements.api,
         attention.api,
         audit.api,
+        buyers.api,
         events.api,
         webhook_endpoints.api,
     ):

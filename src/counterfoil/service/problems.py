@@ -75,6 +75,12 @@ KINDS: dict[str, Kind] = {
         "Cap below what is used",
         "More places are in use than the new cap allows. Send confirm to lower it anyway.",
     ),
+    "buyer-still-buying": Kind(
+        409,
+        "The buyer is still buying",
+        "Nothing was erased: see redemptions and checkouts for what is under way. Cancel each with POST "
+        "/v1/checkouts/{id}/cancel, or send end_open=true; wait for a payment that is under way.",
+    ),
     "already-exists": Kind(409, "Already exists", "The code, slug or product id is taken. Choose another."),
     "busy": Kind(
         503,

@@ -35,8 +35,14 @@ _PRODUCTS = 500
 async def new(request: Request, institution: str) -> Response:
     """Ask about a new code of an institution."""
     form = Form(
-        {"kind": "percent", "currency": "gbp", "calendar": "academic_year", "per_buyer": "1", "refund_policy": "keep"}
-        | {"buyer_identity": "address"}
+        {
+            "kind": "percent",
+            "currency": "gbp",
+            "calendar": "academic_year",
+            "per_buyer": "1",
+            "refund_policy": "keep",
+            "buyer_identity": "address",
+        }
     )
     return await _form(request, form, slug=institution)
 
