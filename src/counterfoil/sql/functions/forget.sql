@@ -53,6 +53,26 @@ BEGIN
 END
 $$;
 
+-- Lock all of these, in the order in which whoever settles one does: the redemption, then its checkout.
+CREATE FUNCTION counterfoil.lock_rows_of_buyer(buyer_key text, mailbox_key text) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    PERFORM FROM counterfoil.redemption AS r
+    WHERE r.id IN (
+        SELECT o.id FROM counterfoil.redemptions_of_buyer(
+            lock_rows_of_buyer.buyer_key, lock_rows_of_buyer.mailbox_key
+        ) AS o
+    )
+    ORDER BY r.counts_with, r.id FOR UPDATE;
+    PERFORM FROM counterfoil.checkout AS c
+    WHERE c.id IN (
+        SELECT o.id FROM counterfoil.checkouts_of_buyer(lock_rows_of_buyer.buyer_key, lock_rows_of_buyer.mailbox_key) AS o
+    )
+    ORDER BY c.counts_with, c.id FOR UPDATE;
+END
+$$;
+
 -- Forget a person: every row stays and counts as it did, and says no longer whose it is. Always one row; outcome:
 --   forgotten   `erased` says how many rows of each kind; none, if nothing was held
 --   open        a hold, a payment page or a payment is under way: nothing was changed
@@ -77,12 +97,7 @@ BEGIN
     -- Whoever settles one of these rows waits from here on, and then goes by what is left of it; whoever was first has
     -- written its events, which are erased below.
     -- guard: a-row-is-locked-before-it-is-forgotten
-    PERFORM FROM counterfoil.redemption AS r
-    WHERE r.id IN (SELECT o.id FROM counterfoil.redemptions_of_buyer(forget.buyer_key, forget.mailbox_key) AS o)
-    ORDER BY r.counts_with, r.id FOR UPDATE;
-    PERFORM FROM counterfoil.checkout AS c
-    WHERE c.id IN (SELECT o.id FROM counterfoil.checkouts_of_buyer(forget.buyer_key, forget.mailbox_key) AS o)
-    ORDER BY c.counts_with, c.id FOR UPDATE;
+    PERFORM counterfoil.lock_rows_of_buyer(forget.buyer_key, forget.mailbox_key);
 
     SELECT coalesce(array_agg(r.id), '{}'), coalesce(array_agg(r.id) FILTER (WHERE r.status IN ('reserved', 'pending')), '{}')
     INTO claims, redemptions
