@@ -14,10 +14,12 @@ import pytest
 import stripe
 from tests.conftest import Clock
 from tests.simulator.conftest import client
+from tests.support.admin import SignIn, error_of, text_of
 from tests.support.serving import Service
 
 from counterfoil import verbs
 from counterfoil.hosts.psycopg import Psycopg
+from counterfoil.service.roles import Role
 from counterfoil.simulator import Running
 
 #: In no other text of the suite.
@@ -259,3 +261,47 @@ def test_the_log_says_that_and_not_who(planted: Service) -> None:
     planted.client.delete(PATH)
     entry = planted.get("/v1/audit", action="buyer.forgotten")["data"][0]
     assert (entry["subject"], entry["after"]["redemptions"] > 0) == ("a buyer", True)
+
+
+class TestOnTheSellersPages:
+    @pytest.fixture
+    def bought(self, service: Service, simulator: Running) -> Service:
+        service.code(cap=5)
+        simulator.pay(service.open(WHO)["session_id"])
+        return service
+
+    def test_what_is_held(self, bought: Service, staff: httpx.Client) -> None:
+        claim = bought.get("/v1/redemptions")["data"][0]
+        assert "/admin/buyers?buyer=zq.xwv%40planted.test" in staff.get(f"/admin/redemptions/{claim['id']}").text
+        page = staff.get("/admin/buyers", params={"buyer": WHO.upper()})
+        assert "1 redemptions, 1 checkouts" in text_of(page)
+        assert "Forget" not in page.text
+        taken = staff.get("/admin/buyers.json", params={"buyer": WHO})
+        assert taken.json() == bought.get(PATH)
+        assert "Nothing is held" in staff.get("/admin/buyers", params={"buyer": "bob"}).text
+        assert "255 characters" in error_of(staff.get("/admin/buyers", params={"buyer": "x" * 256}), "buyer")
+
+    def test_forgetting(self, bought: Service, signed: SignIn, connection: psycopg.Connection[Any]) -> None:
+        owner = signed(Role.OWNER)
+        unmeant = owner.post("/admin/buyers/forget", data={"buyer": WHO})
+        assert (unmeant.status_code, "cannot be undone" in error_of(unmeant, "meant")) == (422, True)
+        assert traces(connection)
+        done = owner.post("/admin/buyers/forget", data={"buyer": WHO, "meant": "yes"})
+        assert (done.status_code, done.headers["location"]) == (303, "/admin/buyers?told=forgotten")
+        assert "They are forgotten" in owner.get(done.headers["location"]).text
+        assert traces(connection) == set()
+        entry = bought.get("/v1/audit", action="buyer.forgotten")["data"][0]
+        assert entry["actor"]["name"] == "owner@seller.test"
+
+    def test_who_is_still_buying(self, bought: Service, signed: SignIn) -> None:
+        owner = signed(Role.OWNER)
+        opened = bought.open("bob")
+        refused = owner.post("/admin/buyers/forget", data={"buyer": "bob", "meant": "yes"})
+        assert (refused.status_code, "Nothing was erased" in refused.text) == (409, True)
+        done = owner.post("/admin/buyers/forget", data={"buyer": "bob", "meant": "yes", "end_open": "yes"})
+        assert done.status_code == 303
+        assert bought.get(f"/v1/checkouts/{opened['id']}")["buyer"] == "(forgotten)"
+
+    def test_staff_may_not(self, bought: Service, staff: httpx.Client) -> None:
+        assert staff.post("/admin/buyers/forget", data={"buyer": WHO, "meant": "yes"}).status_code == 403
+        assert bought.get(PATH)["redemptions"]

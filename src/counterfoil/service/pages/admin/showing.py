@@ -27,6 +27,7 @@ TOLD = {
     "nothing-to-release": ("info", "There was nothing to give back: it had ended before."),
     "returned": ("good", "The place is free again, and what the purchase unlocked was taken back."),
     "not-returned": ("info", "Nothing was changed: it holds no completed place that was free of charge."),
+    "forgotten": ("good", "They are forgotten. Every count is as it was."),
     "product-added": ("good", "The product was added."),
     "product-changed": ("good", "The product was changed. Checkouts that are open keep what they were opened with."),
 }
