@@ -87,9 +87,9 @@ async def _tidy(state: State) -> None:
         pass
     while await state.run(idempotency.forget_old()):
         pass
-    kept = state.settings.event_retention
-    while kept and await state.run(outgoing.forget_old(kept=kept)):
-        pass
+    if state.settings.event_retention:
+        while await state.run(outgoing.forget_old(kept=state.settings.event_retention)):
+            pass
 
 
 def _tell_of(interrupted: str | None) -> None:
