@@ -354,3 +354,19 @@ class TestAPerson:
         assert (refused.code, "--end-open" in refused.err) == (1, True)
         assert run("forget", "bob", "--end-open", **settings).code == 0
         assert bought.get("/v1/checkouts", buyer="bob")["data"] == []
+
+
+def test_a_code_that_counts_by_mailboxes(school: Run) -> None:
+    """The rule is given once; whoever counts with it has it, and no other."""
+    more = ("--institution", "northfold", "--cap", "2", "--percent", "50")
+    assert (
+        school("code", "add", "STRICT", *more, "--buyer-identity", "mailbox", "--json").data["buyer_identity"]
+        == "mailbox"
+    )
+    assert (
+        school("code", "add", "BESIDE", *more, "--counts-with", "STRICT", "--json").data["buyer_identity"] == "mailbox"
+    )
+    refused = school("code", "add", "OTHER", *more, "--counts-with", "STRICT", "--buyer-identity", "address")
+    assert (refused.code, "STRICT tells buyers apart by mailbox" in refused.err) == (1, True)
+    assert school("code", "add", "OTHER", *more, "--buyer-identity", "name").code == 2
+    assert school("code", "show", "NORTH-26", "--json").data["buyer_identity"] == "address"
