@@ -32,6 +32,7 @@ TESTS = [
     "tests/service/test_giving_back.py",
     "tests/service/test_portal.py",
     "tests/service/test_oidc.py",
+    "tests/service/test_forgetting.py",
 ]
 
 

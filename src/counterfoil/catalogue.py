@@ -17,7 +17,7 @@ from uuid import UUID
 from counterfoil import errors, reading
 from counterfoil.buyers import buyer_key
 from counterfoil.codes import check_code, fold
-from counterfoil.model import Code, Entitlement, Institution, Product, RefundPolicy, Shop
+from counterfoil.model import BuyerIdentity, Code, Entitlement, Institution, Product, RefundPolicy, Shop
 from counterfoil.periods import Calendar, check_key
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
 from counterfoil.statement import Row, Sql, Statement
@@ -236,10 +236,11 @@ def add_code(
     calendar: Calendar,
     counts_with: str | None = None,
     batch: UUID | None = None,
+    buyer_identity: BuyerIdentity | None = None,
 ) -> Statement[Code]:
     """
-    A new code of an institution. *counts_with* names another code: both count against that one's allocations.
-    *batch*: it is one of several that are made together.
+    A new code of an institution. *counts_with* names another code: both count against that one's allocations, and tell
+    buyers apart by that one's rule (`check_identity`). *batch*: it is one of several that are made together.
 
     Raises (when run):
         AlreadyExists: A code that reads the same was given before.
@@ -259,8 +260,32 @@ def add_code(
         "calendar": str(calendar),
         "counts_with": fold(counts_with) if counts_with is not None else None,
         "batch": batch,
+        "buyer_identity": str(buyer_identity) if buyer_identity is not None else None,
     }
     return Statement(Sql.named("add_code"), parameters, read)
+
+
+def check_identity(*, counts_with: str | None, buyer_identity: BuyerIdentity | None) -> Statement[None]:
+    """
+    Nothing, if a code that counts with another may tell buyers apart like this. The rule of that one never changes.
+
+    Raises (when run):
+        IdentityDiffers: That one has another rule.
+    """
+
+    def read(rows: Sequence[Row]) -> None:
+        if rows and buyer_identity is not None and rows[0]["rule"] != buyer_identity:
+            raise errors.IdentityDiffers(counts_with=rows[0]["code"], rule=rows[0]["rule"])
+
+    return Statement(
+        Sql(
+            "SELECT c.code, root.buyer_identity AS rule FROM counterfoil.code AS c "
+            "JOIN counterfoil.code AS root ON root.id = coalesce(c.counts_with, c.id) "
+            "WHERE c.folded = :counts_with::text"
+        ),
+        {"counts_with": fold(counts_with) if counts_with is not None else None},
+        read,
+    )
 
 
 def change_code(*, code: Code, terms: CodeTerms) -> Statement[Code | None]:

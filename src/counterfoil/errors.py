@@ -288,6 +288,35 @@ class AlreadyExists(Refusal):
     title = "Already exists"
 
 
+class IdentityDiffers(Refusal):
+    """The code that is to be counted with tells buyers apart by another rule."""
+
+    code = "invalid-request"
+    title = "Another rule of who is the same buyer"
+
+    def __init__(self, *, counts_with: str, rule: str) -> None:
+        self.said = f"{counts_with} tells buyers apart by {rule}, and so does every code that counts with it"
+        super().__init__(
+            f"{self.said}. Leave buyer_identity out.", errors=[{"field": "buyer_identity", "message": self.said}]
+        )
+
+
+class BuyerStillBuying(Refusal):
+    """Something of this buyer's is under way, so they cannot be forgotten yet."""
+
+    code = "buyer-still-buying"
+    title = "The buyer is still buying"
+
+    def __init__(self, *, redemptions: list[str], checkouts: list[str]) -> None:
+        super().__init__(
+            "A place is held for this buyer, or a payment page or a payment of theirs is open. Nothing was erased. "
+            "Cancel it, or let open payment pages be ended first (end_open, --end-open); a payment that is under way "
+            "must be waited for.",
+            redemptions=redemptions,
+            checkouts=checkouts,
+        )
+
+
 class NotFound(Refusal):
     """There is nothing of this id."""
 

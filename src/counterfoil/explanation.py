@@ -15,6 +15,7 @@ from counterfoil import errors, reading
 from counterfoil.buyers import buyer_key
 from counterfoil.codes import fold
 from counterfoil.guessing import WITHIN, Limits
+from counterfoil.mailboxes import mailbox_key
 from counterfoil.model import HOLDS_PER_ADDRESS, Code, Product, Redemption
 from counterfoil.pricing import Price, apply
 from counterfoil.statement import Row, Sql, Statement, document
@@ -115,6 +116,7 @@ def explain(
             "code": folded,
             "product": product,
             "buyer_key": buyer_key(buyer) if buyer else None,
+            "mailbox_key": mailbox_key(buyer) if buyer else None,
             "holds_per_address": holds_per_address,
             "wrong_codes_per_address": limits.per_address,
             "within": WITHIN,

@@ -59,6 +59,13 @@ class RefundPolicy(StrEnum):
     RETURN_UNLESS_DISPUTED = "return_unless_disputed"
 
 
+class BuyerIdentity(StrEnum):
+    """When two buyers are the same to a code: by the address as it is compared, or by the mailbox that it reaches."""
+
+    ADDRESS = "address"
+    MAILBOX = "mailbox"
+
+
 @dataclass(frozen=True)
 class Institution:
     """A school, college or employer that was given a code. Its years start on *year_start* ("09-01") in its zone."""
@@ -110,6 +117,8 @@ class Code:
     period: str
     #: The code in force instead of this one, for good.
     replaced_by: str | None = None
+    #: That of the code whose allocations it counts against. Fixed when that was made.
+    buyer_identity: BuyerIdentity = BuyerIdentity.ADDRESS
 
 
 @dataclass(frozen=True)

@@ -126,6 +126,7 @@ def code(value: Any) -> model.Code:
         created_at=moment(doc["created_at"]),
         period=doc["period"],
         replaced_by=doc["replaced_by"],
+        buyer_identity=model.BuyerIdentity(doc["buyer_identity"]),
     )
 
 

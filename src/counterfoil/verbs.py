@@ -16,6 +16,7 @@ from uuid import UUID
 from counterfoil import errors, reading
 from counterfoil.buyers import buyer_key, check_buyer
 from counterfoil.codes import fold
+from counterfoil.mailboxes import mailbox_key
 from counterfoil.model import (
     Checkout,
     CheckoutStatus,
@@ -162,6 +163,7 @@ def reserve(
             "product": product,
             "buyer": check_buyer(buyer),
             "buyer_key": buyer_key(buyer),
+            "mailbox_key": mailbox_key(buyer),
             "hold": hold,
             "lock_timeout": lock_timeout,
         },
@@ -178,7 +180,12 @@ def consider(*, code: str, product: str | None, buyer: str | None) -> Statement[
 
     return Statement(
         Sql.named("quote"),
-        {"code": fold(code), "product": product, "buyer_key": buyer_key(buyer) if buyer else None},
+        {
+            "code": fold(code),
+            "product": product,
+            "buyer_key": buyer_key(buyer) if buyer else None,
+            "mailbox_key": mailbox_key(buyer) if buyer else None,
+        },
         read,
     )
 
@@ -210,6 +217,7 @@ def open_checkout(
         "instead_of": instead_of,
         "origin": order.origin if shop.holds_per_address else None,
         "holds_per_origin": shop.holds_per_address,
+        "mailbox_key": mailbox_key(order.buyer),
         "discount_amount": price.discount_amount,
         "amount": price.amount,
     }

@@ -21,6 +21,7 @@ GROUPS = {
     "institution": ("add", "list", "show"),
     "code": ("add", "list", "show", "pause", "resume", "replace", "bulk", "export", "import"),
     "cap": ("set",),
+    "buyer": ("show",),
     "key": ("create", "list", "revoke"),
     "account": ("add", "list", "disable", "enable", "password"),
     "attention": ("resolve",),
@@ -316,3 +317,56 @@ class TestKeys:
     def test_wrong(self, run: Run, arguments: tuple[str, ...]) -> None:
         assert run("key", "create", *arguments).code == 2
         assert run("key", "list", "--json").data == []
+
+
+class TestAPerson:
+    """What is held about a buyer, and forgetting them."""
+
+    @pytest.fixture
+    def bought(self, service: Service, simulator: Running) -> Service:
+        service.code()
+        simulator.pay(service.open("ann@school.test")["session_id"])
+        return service
+
+    def test_what_is_held(self, bought: Service, run: Run) -> None:
+        said = run("buyer", "show", "Ann@School.test", "--json")
+        assert (said.code, said.data["addresses"], len(said.data["checkouts"])) == (0, ["ann@school.test"], 1)
+        assert said.data == bought.get("/v1/buyers/ann@school.test") | {"buyer": "Ann@School.test"}
+        assert "checkouts: 1" in run("buyer", "show", "ann@school.test").out
+        assert "nothing is held about bob" in run("buyer", "show", "bob").out
+
+    def test_forgetting(self, bought: Service, run: Run, simulator: Running) -> None:
+        settings = SETTINGS | {"STRIPE_API_BASE": simulator.base_url}
+        said = run("forget", "ann@school.test", **settings)
+        assert (said.code, "1 redemptions, 1 checkouts" in said.out or "1 checkouts, 1 redemptions" in said.out) == (
+            0,
+            True,
+        )
+        assert "Stripe keeps pi_" in said.out
+        assert bought.get("/v1/redemptions")["data"][0]["buyer"] == "(forgotten)"
+        again = run("forget", "ann@school.test", "--json", **settings)
+        assert (again.code, set(again.data["erased"].values())) == (0, {0})
+
+    def test_who_is_still_buying(self, bought: Service, run: Run, simulator: Running) -> None:
+        settings = SETTINGS | {"STRIPE_API_BASE": simulator.base_url}
+        bought.open("bob")
+        refused = run("forget", "bob", **settings)
+        assert (refused.code, "--end-open" in refused.err) == (1, True)
+        assert run("forget", "bob", "--end-open", **settings).code == 0
+        assert bought.get("/v1/checkouts", buyer="bob")["data"] == []
+
+
+def test_a_code_that_counts_by_mailboxes(school: Run) -> None:
+    """The rule is given once; whoever counts with it has it, and no other."""
+    more = ("--institution", "northfold", "--cap", "2", "--percent", "50")
+    assert (
+        school("code", "add", "STRICT", *more, "--buyer-identity", "mailbox", "--json").data["buyer_identity"]
+        == "mailbox"
+    )
+    assert (
+        school("code", "add", "BESIDE", *more, "--counts-with", "STRICT", "--json").data["buyer_identity"] == "mailbox"
+    )
+    refused = school("code", "add", "OTHER", *more, "--counts-with", "STRICT", "--buyer-identity", "address")
+    assert (refused.code, "STRICT tells buyers apart by mailbox" in refused.err) == (1, True)
+    assert school("code", "add", "OTHER", *more, "--buyer-identity", "name").code == 2
+    assert school("code", "show", "NORTH-26", "--json").data["buyer_identity"] == "address"

@@ -112,6 +112,8 @@ def test_each_page_as_everybody_sees_it(
         f"/admin/redemptions/{id}",
         f"/admin/redemptions/{id}/release",
         f"/admin/redemptions/{id}/return",
+        "/admin/buyers",
+        f"/admin/buyers?buyer={host.run(verbs.redemptions(most=1))[0].buyer}",
         "/admin/products",
         "/admin/products/numerical-hub",
         "/admin/new-product",
@@ -129,6 +131,7 @@ def test_each_page_where_nothing_is_yet(newcomer: Visitor, service: Service) -> 
         ("/admin/redemptions", "No redemption yet"),
         ("/admin/redemptions?q=x", "No redemption fits"),
         ("/admin/products", "No product yet"),
+        ("/admin/buyers?buyer=nobody", "Nothing is held about them"),
     ):
         newcomer.go(address)
         newcomer.says(said)

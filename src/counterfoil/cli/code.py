@@ -12,7 +12,7 @@ from counterfoil import catalogue
 from counterfoil.catalogue import CodeTerms
 from counterfoil.cli import code_bulk, code_files, code_replace, reach
 from counterfoil.codes import check_code
-from counterfoil.model import RefundPolicy
+from counterfoil.model import BuyerIdentity, RefundPolicy
 from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
 from counterfoil.service.resources import CodeOut
@@ -65,6 +65,11 @@ class Cap(click.ParamType[int | None]):
 @click.option("--product", "products", multiple=True, help="Good for this product only; may be given again.")
 @click.option("--refunds", type=click.Choice([str(one) for one in RefundPolicy]), default="keep", show_default=True)
 @click.option("--counts-with", help="Another code: both count against that one's allocations.")
+@click.option(
+    "--buyer-identity",
+    type=click.Choice([str(one) for one in BuyerIdentity]),
+    help="When two buyers are the same; address, or that of --counts-with, if left out. It cannot be changed later.",
+)
 @reach.json_option
 @reach.embedded_option
 def add(
@@ -82,6 +87,7 @@ def add(
     products: tuple[str, ...],
     refunds: str,
     counts_with: str | None,
+    buyer_identity: str | None,
     as_json: bool,
     use_embedded: bool,
 ) -> None:
@@ -98,9 +104,16 @@ def add(
     with reach.host(use_embedded=use_embedded) as host:
         whose = host.run(catalogue.institution(institution))
         host.run(catalogue.check_products(products))
+        rule = BuyerIdentity(buyer_identity) if buyer_identity else None
+        host.run(catalogue.check_identity(counts_with=counts_with, buyer_identity=rule))
         made = host.run(
             catalogue.add_code(
-                institution=whose, code=code, terms=terms, calendar=Calendar(calendar), counts_with=counts_with
+                institution=whose,
+                code=code,
+                terms=terms,
+                calendar=Calendar(calendar),
+                counts_with=counts_with,
+                buyer_identity=rule,
             )
         )
     reach.show(CodeOut.of(made), COLUMNS, as_json=as_json)

@@ -13,14 +13,14 @@ from counterfoil.codes import check_code, check_typed
 from counterfoil.importing import wanted
 from counterfoil.importing.cells import defused
 from counterfoil.importing.wanted import Given, Wanted
-from counterfoil.model import Code, RefundPolicy
+from counterfoil.model import BuyerIdentity, Code, RefundPolicy
 from counterfoil.periods import Calendar
 from counterfoil.pricing import CURRENCIES, AmountOff, Discount, FixedPrice, PercentOff
 
 #: As they are written.
 COLUMNS = (
     "institution", "code", "cap", "percent", "amount_off", "price", "currency", "calendar", "per_buyer_limit",
-    "starts_on", "ends_on", "products", "refund_policy", "counts_with", "paused",
+    "starts_on", "ends_on", "products", "refund_policy", "counts_with", "paused", "buyer_identity",
 )  # fmt: skip
 DISCOUNT = ("percent", "amount_off", "price", "currency")
 
@@ -44,6 +44,7 @@ def line(code: Code, counts_with: str | None) -> list[str]:
         "refund_policy": str(code.refund_policy),
         "counts_with": counts_with or "",
         "paused": "yes" if code.paused else "no",
+        "buyer_identity": str(code.buyer_identity),
     }
     return [defused(cells[name]) for name in COLUMNS]
 
@@ -84,6 +85,9 @@ def read(cells: Mapping[str, str], given: Given) -> Wanted:
         ),
         calendar=Calendar(_one_of("calendar", cell.get("calendar", "academic_year"), list(Calendar))),
         counts_with=check_typed(cell["counts_with"]) if cell.get("counts_with") else None,
+        buyer_identity=BuyerIdentity(
+            _one_of("buyer_identity", cell.get("buyer_identity", "address"), list(BuyerIdentity))
+        ),
     )
 
 
@@ -116,7 +120,7 @@ def _products(text: str) -> tuple[str, ...] | None:
     return ids
 
 
-def _one_of(name: str, text: str, allowed: list[Calendar] | list[RefundPolicy]) -> str:
+def _one_of(name: str, text: str, allowed: list[Calendar] | list[RefundPolicy] | list[BuyerIdentity]) -> str:
     if text not in [str(one) for one in allowed]:
         raise ValueError(f"{name} {text!r} is none of {', '.join(map(str, allowed))}")
     return text

@@ -113,6 +113,7 @@ def import_codes(
                 terms=one.terms,
                 calendar=one.calendar,
                 counts_with=one.counts_with,
+                buyer_identity=one.buyer_identity,
             )
             for one in _in_order(adding)
         )

@@ -10,7 +10,7 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from counterfoil.catalogue import CodeTerms
-from counterfoil.model import Institution
+from counterfoil.model import BuyerIdentity, Institution
 from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff, decimals
 
@@ -26,6 +26,7 @@ class Wanted:
     terms: CodeTerms
     calendar: Calendar
     counts_with: str | None = None
+    buyer_identity: BuyerIdentity = BuyerIdentity.ADDRESS
     notes: tuple[str, ...] = ()
 
 

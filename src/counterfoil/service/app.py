@@ -22,6 +22,7 @@ from counterfoil.service.api import (
     attention,
     audit,
     bulk,
+    buyers,
     checkouts,
     code_files,
     codes,
@@ -91,6 +92,7 @@ def create_app(settings: Settings) -> FastAPI:
         entitlements.api,
         attention.api,
         audit.api,
+        buyers.api,
         events.api,
         webhook_endpoints.api,
     ):

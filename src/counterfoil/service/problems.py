@@ -90,6 +90,12 @@ KINDS: dict[str, Kind] = {
         "The cap was changed meanwhile",
         "It is no longer what you sent as was, but cap. Send that as was to change it all the same.",
     ),
+    "buyer-still-buying": Kind(
+        409,
+        "The buyer is still buying",
+        "Nothing was erased: see redemptions and checkouts for what is under way. Cancel each with POST "
+        "/v1/checkouts/{id}/cancel, or send end_open=true; wait for a payment that is under way.",
+    ),
     "already-exists": Kind(409, "Already exists", "The code, slug or product id is taken. Choose another."),
     "busy": Kind(
         503,

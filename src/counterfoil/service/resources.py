@@ -82,6 +82,7 @@ class CodeOut(BaseModel):
     refund_policy: str
     counts_with: str | None
     paused: bool
+    buyer_identity: str
     period: str = Field(description="The key of the period that is now.")
     created_at: Moment
     replaced_by: str | None = Field(description="The code in force instead of this one, for good.")
@@ -103,6 +104,7 @@ class CodeOut(BaseModel):
             refund_policy=str(code.refund_policy),
             counts_with=code.counts_with,
             paused=code.paused,
+            buyer_identity=str(code.buyer_identity),
             period=code.period,
             created_at=code.created_at,
             replaced_by=code.replaced_by,

@@ -89,6 +89,8 @@ class Settings(BaseSettings):
     allowed_skew: Duration = Field(timedelta(seconds=30), alias="COUNTERFOIL_ALLOWED_SKEW")
     lock_timeout: Duration = Field(timedelta(seconds=3), alias="COUNTERFOIL_LOCK_TIMEOUT")
     reconcile_interval: Duration = Field(timedelta(hours=1), alias="COUNTERFOIL_RECONCILE_INTERVAL")
+    # How long our own events are kept; 0: for ever.
+    event_retention: Duration = Field(timedelta(days=90), alias="COUNTERFOIL_EVENT_RETENTION")
     payment_methods: Several = Field(("card",), alias="COUNTERFOIL_PAYMENT_METHODS", min_length=1)
     storefront: Literal["on", "off"] = Field("on", alias="COUNTERFOIL_STOREFRONT")
     trusted_proxies: Several = Field((), alias="COUNTERFOIL_TRUSTED_PROXIES")

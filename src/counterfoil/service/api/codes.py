@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from counterfoil import catalogue, errors, verbs
 from counterfoil.catalogue import CodeTerms, Seen
-from counterfoil.model import Code, Institution, RefundPolicy
+from counterfoil.model import BuyerIdentity, Code, Institution, RefundPolicy
 from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
 from counterfoil.service.fields import (
@@ -78,17 +78,30 @@ class TermsIn(Body):
 
 
 class GrantIn(TermsIn):
-    """What a code of an institution grants, whatever the code is."""
+    """
+    What a code of an institution grants, whatever the code is.
+
+    *buyer_identity* is when two buyers are the same, and fixed from then on: by `address` (the default), or by
+    `mailbox`, where what follows a + makes no difference, and dots none where the provider ignores them. A code that
+    counts with another has the rule of that one.
+    """
 
     institution: Text
     cap: Cap | None
     discount: DiscountIn
     calendar: Annotated[Calendar, Field(strict=False)] = Calendar.ACADEMIC_YEAR
     counts_with: SoughtCode | None = None
+    buyer_identity: Annotated[BuyerIdentity, Field(strict=False)] | None = None
 
 
 class CodeIn(GrantIn):
-    """A code of an institution. *cap* is that of every period without an allocation of its own; null is no cap."""
+    """
+    A code of an institution. *cap* is that of every period without an allocation of its own; null is no cap.
+
+    *buyer_identity* is when two buyers are the same, and fixed from then on: by `address` (the default), or by
+    `mailbox`, where what follows a + makes no difference, and dots none where the provider ignores them. A code that
+    counts with another has the rule of that one.
+    """
 
     code: TypedCode
 
@@ -144,7 +157,12 @@ async def add(request: Request, body: CodeIn) -> Response:
     institution, terms = await granted(state, body)
     made = await state.run(
         catalogue.add_code(
-            institution=institution, code=body.code, terms=terms, calendar=body.calendar, counts_with=body.counts_with
+            institution=institution,
+            code=body.code,
+            terms=terms,
+            calendar=body.calendar,
+            counts_with=body.counts_with,
+            buyer_identity=body.buyer_identity,
         )
     )
     return answer(request, Resource("code", made.code, CodeOut.of(made), 201))
@@ -267,6 +285,7 @@ async def granted(state: State, body: GrantIn) -> tuple[Institution, CodeTerms]:
     )
     _check_window(terms)
     await state.run(catalogue.check_products(terms.products or ()))
+    await state.run(catalogue.check_identity(counts_with=body.counts_with, buyer_identity=body.buyer_identity))
     return institution, terms
 
 

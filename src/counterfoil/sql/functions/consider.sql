@@ -1,11 +1,14 @@
 -- What can be said to a buyer from one look, without a lock: why not, or nothing (`outcome` is null) if it is worth
 -- trying for a place. `reserve` begins with it; a quote is nothing else. Outcomes as in reserve.sql.
+--
+-- `mailbox` is the buyer's mailbox if the code counts by it: the rule is that of the code whose allocation it is.
 CREATE FUNCTION counterfoil.consider(
     code text,
     version bigint,
     product text,
     buyer_key text,
-    moment timestamptz
+    moment timestamptz,
+    mailbox_key text DEFAULT NULL
 )
 RETURNS TABLE (
     outcome text,
@@ -18,7 +21,8 @@ RETURNS TABLE (
     next_release_at timestamptz,
     per_buyer_limit integer,
     starts_on date,
-    ends_on date
+    ends_on date,
+    mailbox text
 )
 LANGUAGE plpgsql STABLE
 AS $$
@@ -29,6 +33,7 @@ DECLARE
 BEGIN
     SELECT
         c.id, c.version, c.paused_at, c.starts_on, c.ends_on, c.products, c.per_buyer_limit, pool.id AS counts_with, pool.cap,
+        pool.buyer_identity,
         counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, moment) AS period,
         (moment AT TIME ZONE school.time_zone)::date AS today
     INTO terms
@@ -47,6 +52,8 @@ BEGIN
     per_buyer_limit := terms.per_buyer_limit;
     starts_on := terms.starts_on;
     ends_on := terms.ends_on;
+    -- guard: by-the-rule-of-the-code
+    mailbox := CASE WHEN terms.buyer_identity = 'mailbox' THEN consider.mailbox_key END;
     outcome := CASE
         -- guard: paused
         WHEN terms.paused_at IS NOT NULL THEN 'paused'
@@ -63,7 +70,9 @@ BEGIN
         RETURN NEXT; RETURN;
     END IF;
 
-    SELECT * INTO own FROM counterfoil.claims_of(terms.counts_with, terms.period, consider.buyer_key);
+    SELECT * INTO own FROM counterfoil.claims_of(
+        terms.counts_with, terms.period, coalesce(mailbox, consider.buyer_key)
+    );
     IF (own.open).id IS NOT NULL THEN
         outcome := 'yours';
         claim := own.open;

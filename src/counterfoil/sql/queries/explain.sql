@@ -10,7 +10,9 @@ WITH decision AS MATERIALIZED (
             ) AS product
         OFFSET 0
     ) AS now
-    CROSS JOIN LATERAL counterfoil.consider(:code::text, NULL, now.product, :buyer_key::text, now.moment) AS d
+    CROSS JOIN LATERAL counterfoil.consider(
+        :code::text, NULL, now.product, :buyer_key::text, now.moment, :mailbox_key::text
+    ) AS d
 )
 SELECT
     d.outcome, d.period AS in_period, d.places, d.held, d.next_release_at, d.per_buyer_limit, d.starts_on, d.ends_on,
@@ -78,4 +80,6 @@ LEFT JOIN counterfoil.institution AS keeper ON keeper.id = pool.institution_id
 LEFT JOIN counterfoil.allocation AS a ON a.code_id = d.counts_with AND a.period = d.period
 CROSS JOIN LATERAL counterfoil.living(d.counts_with, d.period, d.moment) AS living
 LEFT JOIN LATERAL counterfoil.room(d.counts_with, d.period, d.moment) AS room ON true
-CROSS JOIN LATERAL counterfoil.claims_of(d.counts_with, d.period, :buyer_key::text) AS own
+CROSS JOIN LATERAL counterfoil.claims_of(
+    d.counts_with, d.period, coalesce(d.mailbox, :buyer_key::text)
+) AS own

@@ -11,7 +11,7 @@ from fastapi import Request, Response
 
 from counterfoil import catalogue, errors
 from counterfoil.catalogue import CodeTerms
-from counterfoil.model import Code, Product, RefundPolicy
+from counterfoil.model import BuyerIdentity, Code, Product, RefundPolicy
 from counterfoil.periods import Calendar
 from counterfoil.pricing import CURRENCIES, AmountOff, Discount, FixedPrice, PercentOff
 from counterfoil.service.fields import SoughtCode, TypedCode
@@ -20,7 +20,7 @@ from counterfoil.service.pages.admin.caps import MOST_CAP
 from counterfoil.service.pages.admin.codes import found, path_to
 from counterfoil.service.pages.admin.door import AdminRouter, Role
 from counterfoil.service.pages.admin.forms import Form, written
-from counterfoil.service.pages.admin.showing import CALENDARS, POLICIES, show, then
+from counterfoil.service.pages.admin.showing import CALENDARS, IDENTITIES, POLICIES, show, then
 from counterfoil.service.problems import of
 from counterfoil.service.state import State, state_of
 
@@ -29,7 +29,14 @@ pages = AdminRouter()
 #: The three kinds of discount, as they are chosen.
 KINDS = {"percent": "Per cent off", "amount_off": "An amount off", "price": "A fixed price"}
 #: What a form of a new code begins with.
-NEW = {"kind": "percent", "currency": "gbp", "calendar": "academic_year", "per_buyer": "1", "refund_policy": "keep"}
+NEW = {
+    "kind": "percent",
+    "currency": "gbp",
+    "calendar": "academic_year",
+    "per_buyer": "1",
+    "refund_policy": "keep",
+    "buyer_identity": "address",
+}
 #: Products that a form offers.
 _PRODUCTS = 500
 
@@ -49,18 +56,29 @@ async def add(request: Request, institution: str) -> Response:
     code = form.take("code", TypedCode)
     calendar = form.one_of("calendar", list(Calendar))
     counts_with = form.take("counts_with", SoughtCode, or_none=True)
+    rule = form.one_of("buyer_identity", list(BuyerIdentity)) if form.typed("buyer_identity") else "address"
     terms = await terms_in(state, form, paused=False)
-    if terms is None or form.errors or calendar is None:
+    if terms is None or form.errors or calendar is None or rule is None:
         return await form_page(request, form, 422, slug=institution)
+    identity = BuyerIdentity(rule)
     try:
+        await state.run(catalogue.check_identity(counts_with=counts_with, buyer_identity=identity))
         made = await state.run(
             catalogue.add_code(
-                institution=school, code=code, terms=terms, calendar=Calendar(calendar), counts_with=counts_with
+                institution=school,
+                code=code,
+                terms=terms,
+                calendar=Calendar(calendar),
+                counts_with=counts_with,
+                buyer_identity=identity,
             )
         )
     except errors.AlreadyExists:
         form.wrong("code", "There is a code that reads the same: case, spaces and dashes make no difference.")
         return await form_page(request, form, 409, slug=institution)
+    except errors.IdentityDiffers as differs:
+        form.wrong("buyer_identity", f"{differs.said}.")
+        return await form_page(request, form, 422, slug=institution)
     except errors.CodeUnknown as unknown:
         form.wrong("counts_with", unknown.detail)
         return await form_page(request, form, 422, slug=institution)
@@ -206,6 +224,7 @@ async def form_page(request: Request, form: Form, status: int = 200, **given: An
         kinds=KINDS,
         calendars=CALENDARS,
         policies=POLICIES,
+        identities=IDENTITIES,
         currencies=sorted(CURRENCIES),
         differs=given.get("differs"),
         most_at_once=most_at_once,

@@ -14,7 +14,7 @@ from counterfoil.overview import CodeInFull
 from counterfoil.periods import next_key, period_days
 from counterfoil.service.fields import cursor, read_cursor
 from counterfoil.service.pages.admin.door import AdminRouter, Role
-from counterfoil.service.pages.admin.showing import CALENDARS, POLICIES, REASONS, show, then
+from counterfoil.service.pages.admin.showing import CALENDARS, IDENTITIES, POLICIES, REASONS, show, then
 from counterfoil.service.pages.pictures import occupancy_picture
 from counterfoil.service.pages.rendering import reader_of
 from counterfoil.service.problems import Problem
@@ -107,6 +107,7 @@ async def one(request: Request, code: str, period: str | None = None) -> Respons
         most_live=_MOST_LIVE,
         calendars=CALENDARS,
         policies=POLICIES,
+        identities=IDENTITIES,
         reasons=REASONS,
     )
 

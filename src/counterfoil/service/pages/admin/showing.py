@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from counterfoil.codes import fold
-from counterfoil.model import RefundPolicy, ReleaseReason
+from counterfoil.model import BuyerIdentity, RefundPolicy, ReleaseReason
 from counterfoil.periods import Calendar
 from counterfoil.service.pages.rendering import page
 
@@ -29,6 +29,7 @@ TOLD = {
     "nothing-to-release": ("info", "There was nothing to give back: it had ended before."),
     "returned": ("good", "The place is free again, and what the purchase unlocked was taken back."),
     "not-returned": ("info", "Nothing was changed: it holds no completed place that was free of charge."),
+    "forgotten": ("good", "They are forgotten. Every count is as it was."),
     "product-added": ("good", "The product was added."),
     "product-changed": ("good", "The product was changed. Checkouts that are open keep what they were opened with."),
 }
@@ -49,6 +50,12 @@ POLICIES = {
     RefundPolicy.KEEP: "A place that was paid for stays spent, also after a refund",
     RefundPolicy.RETURN: "A full refund gives the place back",
     RefundPolicy.RETURN_UNLESS_DISPUTED: "A full refund gives the place back, unless the payment was disputed",
+}
+
+#: When two buyers are the same.
+IDENTITIES = {
+    BuyerIdentity.ADDRESS: "If they give the same address",
+    BuyerIdentity.MAILBOX: "If their addresses reach one mailbox (ann+2@ and ann@)",
 }
 
 CALENDARS = {
