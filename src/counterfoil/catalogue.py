@@ -18,7 +18,7 @@ from counterfoil import errors, reading
 from counterfoil.buyers import buyer_key
 from counterfoil.codes import check_code, fold
 from counterfoil.model import Code, Entitlement, Institution, Product, RefundPolicy, Shop
-from counterfoil.periods import Calendar, check_key
+from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
 from counterfoil.statement import Row, Sql, Statement
 
@@ -184,19 +184,6 @@ def products(
         },
         lambda rows: [reading.product(row["product"]) for row in rows],
     )
-
-
-def check_period(code: Code, period: str) -> None:
-    """
-    Nothing, if this is a key of the code's calendar.
-
-    Raises:
-        PeriodInvalid: It is not; the message shows what one looks like.
-    """
-    try:
-        check_key(code.calendar, period)
-    except ValueError as error:
-        raise errors.PeriodInvalid(str(error)) from None
 
 
 def check_products(ids: Sequence[str]) -> Statement[None]:

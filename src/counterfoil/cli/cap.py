@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from counterfoil import catalogue, verbs
+from counterfoil import calendars, catalogue, verbs
 from counterfoil.cli import reach
 from counterfoil.cli.code import Cap
 from counterfoil.cli.trouble import NotFine
@@ -42,7 +42,7 @@ def set_cap(
     """
     with reach.host(use_embedded=use_embedded) as host:
         known = host.run(catalogue.code(code))
-        catalogue.check_period(known, period)
+        host.run(calendars.known_period(code=known, period=period))
         shop = Shop(clocks=Clocks(), livemode=False)
         try:
             host.run(catalogue.set_cap(code=known, period=period, cap=cap, note=note, confirmed=confirm, shop=shop))

@@ -82,7 +82,7 @@ class CodeOut(BaseModel):
     refund_policy: str
     counts_with: str | None
     paused: bool
-    period: str = Field(description="The key of the period that is now.")
+    period: str | None = Field(description="The key of the period that is now; null if no period was given it yet.")
     created_at: Moment
 
     @classmethod
@@ -102,7 +102,7 @@ class CodeOut(BaseModel):
             refund_policy=str(code.refund_policy),
             counts_with=code.counts_with,
             paused=code.paused,
-            period=code.period,
+            period=code.period or None,
             created_at=code.created_at,
         )
 
@@ -120,6 +120,8 @@ class UsageOut(BaseModel):
     over: int
     next_release_at: Moment | None
     note: str | None
+    starts_on: date | None = Field(description="The first local day of the period.")
+    ends_on: date | None = Field(description="The last local day of the period, included whole.")
 
     @classmethod
     def of(cls, usage: model.Usage) -> UsageOut:
@@ -135,6 +137,8 @@ class UsageOut(BaseModel):
             over=usage.over,
             next_release_at=usage.next_release_at,
             note=usage.note,
+            starts_on=usage.starts_on,
+            ends_on=usage.ends_on,
         )
 
 

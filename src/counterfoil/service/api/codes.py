@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query, Request, Response
 from pydantic import Field, model_validator
 
-from counterfoil import catalogue, errors, verbs
+from counterfoil import calendars, catalogue, errors, verbs
 from counterfoil.catalogue import CodeTerms
 from counterfoil.model import Code, RefundPolicy
 from counterfoil.periods import Calendar
@@ -206,7 +206,7 @@ async def usage(request: Request, code: str, period: str | None = None) -> Usage
     state = state_of(request)
     known = await found(state, code)
     if period is not None:
-        catalogue.check_period(known, period)
+        await state.run(calendars.known_period(code=known, period=period))
     return UsageOut.of(await state.run(verbs.usage(code=code, period=period)))
 
 
@@ -235,7 +235,7 @@ async def set_cap(request: Request, code: str, period: str, body: AllocationIn) 
     """Set the cap of one period. Raised freely; below what is used only with *confirm*."""
     state = state_of(request)
     known = await found(state, code)
-    catalogue.check_period(known, period)
+    await state.run(calendars.known_period(code=known, period=period))
     await state.run(
         catalogue.set_cap(
             code=known, period=period, cap=body.cap, note=body.note, confirmed=body.confirm, shop=state.shop

@@ -32,7 +32,11 @@ AS $$
         'institution_name', school.name,
         'time_zone', school.time_zone,
         'counts_with', CASE WHEN of.counts_with IS NOT NULL THEN pool.code END,
-        'period', counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, counterfoil.clock())
+        -- Codes that count together are counted by one calendar.
+        'calendar', pool.calendar,
+        'period', counterfoil.current_period(
+            pool.id, pool.calendar, keeper.year_start, keeper.time_zone, counterfoil.clock()
+        )
     )
     FROM counterfoil.institution AS school, counterfoil.code AS pool, counterfoil.institution AS keeper
     WHERE of.institution_id = school.id

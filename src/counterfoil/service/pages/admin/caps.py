@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fastapi import Request, Response
 
-from counterfoil import catalogue, errors, verbs
+from counterfoil import calendars, catalogue, errors, verbs
 from counterfoil.model import Usage
 from counterfoil.overview import CodeInFull
 from counterfoil.service.fields import LongText
@@ -69,7 +67,7 @@ async def change(request: Request, code: str) -> Response:
 
 async def _usage(state: State, full: CodeInFull, period: str | None) -> Usage:
     wanted = period or full.code.period
-    catalogue.check_period(replace(full.code, calendar=full.calendar), wanted)
+    await state.run(calendars.known_period(code=full.code, period=wanted))
     return await state.run(verbs.usage(code=full.code.code, period=wanted))
 
 

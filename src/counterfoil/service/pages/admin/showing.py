@@ -54,6 +54,7 @@ CALENDARS = {
     Calendar.CALENDAR_YEAR: "Calendar year",
     Calendar.MONTH: "Month",
     Calendar.ALL: "One allocation for ever",
+    Calendar.CUSTOM: "Periods of its own, with names",
 }
 
 

@@ -10,8 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
-from counterfoil import catalogue, notices, portal, records
-from counterfoil.periods import is_key
+from counterfoil import calendars, catalogue, errors, notices, portal, records
 from counterfoil.portal import Places, Visit
 from counterfoil.service import letters, spreadsheet
 from counterfoil.service.fields import cursor, read_cursor
@@ -179,7 +178,7 @@ async def _code_page(
         visit=visit,
         one=_shown(found, state, await _reader(request)),
         years=[
-            (f"{at}?period={period}", period)
+            (f"{at}?period={quote(period, safe='')}", period)
             for period in sorted({*periods, found.code.period, found.usage.period}, reverse=True)
         ],
         current=found.usage.period == found.code.period,
@@ -201,7 +200,9 @@ async def _find(state: State, visit: Visit, code: str, period: str | None) -> Pl
     found = await state.run(portal.places(institution=visit.institution.id, code=code, most=1))
     if not found or period is None:
         return found[0] if found else None
-    if not is_key(found[0].code.calendar, period):
+    try:
+        await state.run(calendars.known_period(code=found[0].code, period=period))
+    except errors.PeriodInvalid:
         return None
     return (await state.run(portal.places(institution=visit.institution.id, code=code, period=period, most=1)))[0]
 
