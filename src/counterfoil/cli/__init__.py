@@ -29,6 +29,8 @@ COMMANDS = {
     "replay": ("replay", "Settle the events that were never settled."),
     "key": ("key", "API keys."),
     "account": ("account", "Who works on the seller's pages."),
+    "backup": ("backup", "Keep everything in a file."),
+    "restore": ("restore", "Bring back what was kept in a file."),
     "simulator": ("simulator", "The Stripe Checkout simulator alone."),
 }
 

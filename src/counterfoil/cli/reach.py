@@ -90,17 +90,24 @@ def database_url(*, use_embedded: bool = False, otherwise_embedded: bool = False
 
 
 @contextmanager
+def opened(*, use_embedded: bool = False) -> Iterator[tuple[str, psycopg.Connection[Any]]]:
+    """The URL of the database, and a connection in autocommit."""
+    with database_url(use_embedded=use_embedded) as url, psycopg.connect(url, autocommit=True) as connection:
+        yield url, connection
+
+
+@contextmanager
 def connection(*, use_embedded: bool = False) -> Iterator[psycopg.Connection[Any]]:
     """A connection in autocommit."""
-    with database_url(use_embedded=use_embedded) as url, psycopg.connect(url, autocommit=True) as opened:
-        yield opened
+    with opened(use_embedded=use_embedded) as (_, connection):
+        yield connection
 
 
 @contextmanager
 def host(*, use_embedded: bool = False) -> Iterator[Psycopg]:
     """A host to run verbs on."""
-    with connection(use_embedded=use_embedded) as opened:
-        yield Psycopg(opened, _where().database_schema, acting)
+    with opened(use_embedded=use_embedded) as (_, connection):
+        yield Psycopg(connection, _where().database_schema, acting)
 
 
 def acting() -> Actor:
