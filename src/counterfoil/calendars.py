@@ -7,6 +7,7 @@ Like the verbs, each function makes one statement.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from counterfoil import errors, reading
@@ -24,14 +25,14 @@ def known_period(*, code: Code, period: str) -> Statement[None]:
         PeriodInvalid: It is none; the message shows what one looks like.
     """
     if not any(is_key(calendar, period) for calendar in Calendar):
-        raise _invalid(code, period, ())
+        raise no_such_period(code, period, ())
 
     def read(rows: Sequence[Row]) -> None:
         names: list[str] = document(rows[0]["names"])
         if rows[0]["had"] or (code.calendar is Calendar.CUSTOM and period in names):
             return
         if code.calendar is Calendar.CUSTOM or not is_key(code.calendar, period):
-            raise _invalid(code, period, names)
+            raise no_such_period(code, period, names if code.calendar is Calendar.CUSTOM else ())
 
     return Statement(
         Sql(
@@ -45,10 +46,11 @@ def known_period(*, code: Code, period: str) -> Statement[None]:
     )
 
 
-def _invalid(code: Code, period: str, names: Sequence[str]) -> errors.PeriodInvalid:
-    if code.calendar is Calendar.CUSTOM:
-        has = f"it has {', '.join(names[:10])}" if names else "it has none yet"
-        return errors.PeriodInvalid(f"{period[:32]!r} is no period of this code: {has}.")
+def no_such_period(code: Code, period: str, names: Sequence[str]) -> errors.PeriodInvalid:
+    """What is said of a period that a code does not have. *names*: those that it has."""
+    if code.calendar is Calendar.CUSTOM or names:
+        has = f": it has {', '.join(names[:10])}" if names else ""
+        return errors.PeriodInvalid(f"{period[:32]!r} is no period of this code{has}.")
     try:
         check_key(code.calendar, period)
     except ValueError as error:
@@ -112,12 +114,15 @@ def remove_period(*, code: Code, name: str) -> Statement[None]:
     Raises (when run):
         PeriodInvalid: The code has none of this name.
         PeriodInUse: It has an allocation, which stays.
+        CountsElsewhere: The code counts with another one, whose periods are its own.
     """
+    if code.counts_with is not None:
+        raise errors.CountsElsewhere(code.counts_with)
 
     def read(rows: Sequence[Row]) -> None:
         match rows[0]["outcome"]:
             case "not_found":
-                raise _invalid(code, name, ())
+                raise no_such_period(code, name, ())
             case "in_use":
                 raise errors.PeriodInUse(name)
 
@@ -125,6 +130,50 @@ def remove_period(*, code: Code, name: str) -> Statement[None]:
         Sql("SELECT outcome FROM counterfoil.remove_period(code => :code::bigint, name => :name::text)"),
         {"code": code.id, "name": name},
         read,
+    )
+
+
+@dataclass(frozen=True)
+class Shift:
+    """
+    What a change makes of the period that is now, for one code.
+
+    Attributes:
+        was, becomes: Its period now, and after the change: keys, empty where there is none.
+        starts_on, ends_on: The days of the one that it becomes.
+    """
+
+    code: str
+    was: str
+    becomes: str
+    starts_on: date | None
+    ends_on: date | None
+
+
+def shifts(
+    *,
+    institution: str,
+    time_zone: str | None = None,
+    year_start: str | None = None,
+    code: Code | None = None,
+    calendar: Calendar | None = None,
+    most: int = 20,
+) -> Statement[list[Shift]]:
+    """
+    What it would mean if an institution had another zone or another start of the year, or one of its codes another
+    calendar: of the codes that are counted by themselves, those first whose period would be another.
+    """
+    return Statement(
+        Sql.named("shifts"),
+        {
+            "institution": institution,
+            "time_zone": time_zone,
+            "year_start": year_start,
+            "code": code.id if code else None,
+            "calendar": None if calendar is None else str(calendar),
+            "most": most,
+        },
+        lambda rows: [Shift(row["code"], row["was"], row["becomes"], row["starts_on"], row["ends_on"]) for row in rows],
     )
 
 

@@ -11,6 +11,7 @@ from counterfoil import model, reading
 from counterfoil.attention import Matter
 from counterfoil.audit import Entry
 from counterfoil.outgoing import Delivery, Endpoint, Event
+from counterfoil.periods import NamedPeriod
 from counterfoil.pricing import AmountOff, Discount, PercentOff
 
 T = TypeVar("T")
@@ -140,6 +141,20 @@ class UsageOut(BaseModel):
             starts_on=usage.starts_on,
             ends_on=usage.ends_on,
         )
+
+
+class PeriodOut(BaseModel):
+    """A period with a name: local days of the institution, both included whole."""
+
+    code: str
+    period: str
+    starts_on: date
+    ends_on: date
+
+    @classmethod
+    def of(cls, code: model.Code, period: NamedPeriod) -> PeriodOut:
+        """A period as it is shown."""
+        return cls(code=code.code, period=period.name, starts_on=period.starts_on, ends_on=period.ends_on)
 
 
 class ProductOut(BaseModel):

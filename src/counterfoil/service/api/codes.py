@@ -35,6 +35,7 @@ from counterfoil.service.state import State, state_of
 api = router("Codes")
 
 Limit = Annotated[int, Field(ge=1, le=1_000_000)]
+CalendarIn = Annotated[Calendar, Field(strict=False)]
 RefundPolicyIn = Annotated[RefundPolicy, Field(strict=False)]
 
 
@@ -83,7 +84,7 @@ class CodeIn(TermsIn):
     code: TypedCode
     cap: Cap | None
     discount: DiscountIn
-    calendar: Annotated[Calendar, Field(strict=False)] = Calendar.ACADEMIC_YEAR
+    calendar: CalendarIn = Calendar.ACADEMIC_YEAR
     counts_with: TypedCode | None = None
 
 
@@ -93,6 +94,7 @@ class CodeChange(TermsIn):
     cap: Cap | None = None
     discount: DiscountIn | None = None
     paused: bool = False
+    calendar: CalendarIn = Calendar.ACADEMIC_YEAR
 
 
 class AllocationIn(Body):
@@ -131,6 +133,10 @@ async def add(request: Request, body: CodeIn) -> Response:
     """Add a code."""
     state = state_of(request)
     institution = await state.run(catalogue.institution(body.institution))
+    if body.counts_with is not None and "calendar" in body.model_fields_set:
+        pool = await state.run(catalogue.code(body.counts_with))
+        if pool.calendar is not body.calendar:
+            raise invalid("calendar", f"it counts with {pool.code}, whose calendar is {pool.calendar}: leave it out")
     terms = CodeTerms(
         cap=body.cap,
         discount=body.discount.noun(),
@@ -174,19 +180,21 @@ async def one(request: Request, code: str) -> CodeOut:
     return await shown(state_of(request), code)
 
 
-@api.call("PATCH", "/codes/{code}", "manage", problems=("code-unknown", "product-unknown"))
+@api.call("PATCH", "/codes/{code}", "manage", problems=("code-unknown", "product-unknown", "counts-elsewhere"))
 async def change(request: Request, code: str, body: CodeChange) -> CodeOut:
     """
     Change what a code grants, or pause it.
 
     *cap* is the default for periods to come: the cap of an allocation that exists is changed with
-    PUT /v1/codes/{code}/allocations/{period}.
+    PUT /v1/codes/{code}/allocations/{period}. By another *calendar* places are counted from now on; what was counted
+    stays in the period that it was counted in.
     """
     state = state_of(request)
-    sent: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set}
+    sent: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set - {"calendar"}}
+    calendar = body.calendar if "calendar" in body.model_fields_set else None
     if "discount" in sent:
         if body.discount is None:
-            raise _invalid("discount", "a code has a discount")
+            raise invalid("discount", "a code has a discount")
         sent["discount"] = body.discount.noun()
     if sent.get("products") is not None:
         sent["products"] = tuple(sent["products"])
@@ -195,7 +203,7 @@ async def change(request: Request, code: str, body: CodeChange) -> CodeOut:
         terms = replace(catalogue.terms_of(current), **sent)
         _check_window(terms)
         await state.run(catalogue.check_products(terms.products or ()))
-        changed = await state.run(catalogue.change_code(code=current, terms=terms))
+        changed = await state.run(catalogue.change_code(code=current, terms=terms, calendar=calendar))
         if changed is not None:
             return CodeOut.of(changed)
 
@@ -246,8 +254,9 @@ async def set_cap(request: Request, code: str, period: str, body: AllocationIn) 
 
 def _check_window(terms: CodeTerms) -> None:
     if terms.starts_on and terms.ends_on and terms.starts_on > terms.ends_on:
-        raise _invalid("ends_on", "the last day lies before the first")
+        raise invalid("ends_on", "the last day lies before the first")
 
 
-def _invalid(field: str, message: str) -> Problem:
+def invalid(field: str, message: str) -> Problem:
+    """What is wrong with one field of a request."""
     return Problem("invalid-request", f"{field}: {message}.", fields={"errors": [{"field": field, "message": message}]})

@@ -67,8 +67,7 @@ BEGIN
     BEGIN
         -- Whoever makes its allocation meanwhile has its row locked: that is waited for, and looked at afterwards.
         DELETE FROM counterfoil.named_period AS p
-        USING counterfoil.code AS c
-        WHERE c.id = remove_period.code AND p.code_id = coalesce(c.counts_with, c.id) AND p.name = remove_period.name
+        WHERE p.code_id = remove_period.code AND p.name = remove_period.name
         RETURNING p.* INTO was;
         outcome := CASE WHEN was.name IS NULL THEN 'not_found' ELSE 'removed' END;
         -- guard: a-period-in-use-stays
