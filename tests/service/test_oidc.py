@@ -142,6 +142,11 @@ class TestGetsIn:
     def test_the_page_leads_there(self, browser: httpx.Client) -> None:
         assert f'href="{OIDC}">Sign in with 127.0.0.1<' in browser.get(SIGN_IN).text
 
+    def test_or_by_the_name_that_is_set(self, identity: Identity, server: embedded.Server, simulator: Running) -> None:
+        with serving(server.url, simulator, **identity.settings, COUNTERFOIL_OIDC_NAME="Acme & Söhne") as service:
+            said = httpx.get(f"{service.url}{SIGN_IN}", trust_env=False)
+        assert f'href="{OIDC}">Sign in with Acme &amp; Söhne<' in said.text
+
 
 class TestGetsNobodyIn:
     def test_an_address_without_an_account(self, browser: httpx.Client, identity: Identity, mina: Any) -> None:
@@ -151,6 +156,16 @@ class TestGetsNobodyIn:
     def test_a_disabled_account(self, browser: httpx.Client, identity: Identity, mina: Any, host: Psycopg) -> None:
         host.run(accounts.disable(id=mina.id))
         refused(browser, with_provider(browser), 403, "No account that is open has the address mina@seller.test")
+
+    @pytest.mark.parametrize("said", ["faß@seller.test", "ﬀass@seller.test", "fass@ſeller.test"])
+    def test_an_address_that_only_reads_like_an_accounts(
+        self, browser: httpx.Client, identity: Identity, host: Psycopg, clock: Clock, said: str
+    ) -> None:
+        """What we compare without regard to case may be two people's there."""
+        for known in ("fass@seller.test", "ffass@seller.test"):
+            account(host, Role.STAFF, known)
+        identity.told["email"] = said
+        refused(browser, with_provider(browser), 403, "letters beyond plain ones", "sign in with a password")
 
     @pytest.mark.parametrize("verified", [False, None, "true", 1])
     def test_an_address_that_was_not_verified(

@@ -105,6 +105,14 @@ async def _known(request: Request, state: State, provider: Provider) -> Account:
         raise oidc.refused(provider, "it said: " + "".join(letter for letter in said if letter.isprintable())[:300])
     leeway = int(state.settings.allowed_skew.total_seconds())
     said = await oidc.verified_email(provider, flow, _back(state), query["code"], leeway)
+    # Letters that are one address to us may be two to the provider: faß@ and fass@ are two people there.
+    # guard: one-address-at-the-provider-is-one-here
+    if not said.isascii():
+        raise Problem(
+            "forbidden",
+            f"{provider.host} told of an address that has letters beyond plain ones. Use another address there, or "
+            "sign in with a password.",
+        )
     try:
         email = accounts.fold(said)
     except ValueError as error:
