@@ -139,6 +139,12 @@ class TestGetsIn:
             assert part in begun
         assert "SameSite=strict" in with_provider(browser).headers["set-cookie"]
 
+    def test_back_to_the_page(self, browser: httpx.Client, identity: Identity, mina: Any) -> None:
+        for wanted, led in (("/admin/codes?q=a.b", "/admin/codes?q=a.b"), ("//evil.test", "/admin")):
+            begun = browser.get(OIDC, params={"next": wanted})
+            back = httpx.get(begun.headers["location"], trust_env=False).headers["location"]
+            assert f'content="0; url={led}"' in browser.get(back).text
+
     def test_the_page_leads_there(self, browser: httpx.Client) -> None:
         assert f'href="{OIDC}">Sign in with 127.0.0.1<' in browser.get(SIGN_IN).text
 

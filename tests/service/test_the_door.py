@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from tests.support.serving import ADMIN_KEY, Service
 
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.service import auth
+from counterfoil.tokens import new_token
 
 #: Every call of the API that is built, with the least scope that reaches it.
 CALLS = [
@@ -21,6 +23,12 @@ CALLS = [
     ("PATCH", "/v1/codes/x", "manage"),
     ("GET", "/v1/codes/x/allocations", "read"),
     ("PUT", "/v1/codes/x/allocations/2026-27", "manage"),
+    ("POST", "/v1/codes/x/allocations/2026-27/move", "manage"),
+    ("GET", "/v1/codes/x/periods", "read"),
+    ("GET", "/v1/codes/x/periods/Spring", "read"),
+    ("PUT", "/v1/codes/x/periods/Spring", "manage"),
+    ("DELETE", "/v1/codes/x/periods/Spring", "manage"),
+    ("PATCH", "/v1/institutions/x", "manage"),
     ("GET", "/v1/codes/x/usage", "read"),
     ("POST", "/v1/products", "manage"),
     ("GET", "/v1/products", "read"),
@@ -366,8 +374,8 @@ def test_what_opens_a_page_once_is_not_in_the_log(
     secret = new_token()
     connection.execute("ALTER TABLE counterfoil.portal_link RENAME TO gone")
     try:
-        assert service.client.post(f"/portal/link/{secret}").status_code == 500
+        assert service.client.post(f"/portal/links/{secret}").status_code == 500
     finally:
         connection.execute("ALTER TABLE counterfoil.gone RENAME TO portal_link")
-    assert "unexpected error in POST /portal/link/…" in caplog.text
+    assert "unexpected error in POST /portal/links/…" in caplog.text
     assert secret not in caplog.text

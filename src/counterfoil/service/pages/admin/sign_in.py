@@ -16,7 +16,7 @@ from counterfoil.service.acting import acting
 from counterfoil.service.auth import REACH
 from counterfoil.service.edge import caller_of
 from counterfoil.service.pages import browser
-from counterfoil.service.pages.admin import door
+from counterfoil.service.pages.admin import coming_back, door
 from counterfoil.service.pages.admin.door import AdminRouter, Role
 from counterfoil.service.pages.rendering import page
 from counterfoil.service.pages.shop import origin
@@ -41,7 +41,7 @@ FROM_ANYWHERE = Throttle("sign-in from anywhere", most=100, within=_WITHIN)
 @entrance.get("/sign-in")
 async def form(request: Request) -> Response:
     """Ask who it is."""
-    return _form(request)
+    return _form(request, wanted=coming_back.safe(request.query_params.get("next", "")))
 
 
 @entrance.post("/sign-in")
@@ -51,12 +51,15 @@ async def sign_in(request: Request) -> Response:
     browser.must_be_ours(request, state)
     given = await request.form()
     email, password, key = (str(given.get(name, "")) for name in ("email", "password", "key"))
+    wanted = coming_back.safe(str(given.get("next", "")))
     try:
         if key.strip():
-            return await _with_key(request, state, key.strip())
-        return await _with_password(request, state, email, password)
+            return await _with_key(request, state, key.strip(), wanted)
+        return await _with_password(request, state, email, password, wanted)
     except Problem as problem:
-        return _form(request, problem.status or 429, email=email, wrong=problem.detail, headers=problem.headers)
+        return _form(
+            request, problem.status or 429, email=email, wrong=problem.detail, wanted=wanted, headers=problem.headers
+        )
 
 
 @pages.action("/sign-out", role=Role.READ_ONLY)
@@ -66,7 +69,7 @@ async def sign_out(request: Request) -> Response:
     return door.let_out(RedirectResponse(door.SIGN_IN, 303))
 
 
-async def _with_password(request: Request, state: State, email: str, password: str) -> Response:
+async def _with_password(request: Request, state: State, email: str, password: str, wanted: str) -> Response:
     try:
         folded = accounts.fold(email)
     except ValueError:
@@ -79,10 +82,10 @@ async def _with_password(request: Request, state: State, email: str, password: s
         raise Problem("forbidden", "The address or the password is not right.", 403)
     await tried.passed(state)
     with acting(Actor("account", folded, str(known.id))):
-        return await door.let_in(RedirectResponse("/admin", 303), request, account=known.id)
+        return await door.let_in(RedirectResponse(wanted, 303), request, account=known.id)
 
 
-async def _with_key(request: Request, state: State, secret: str) -> Response:
+async def _with_key(request: Request, state: State, secret: str, wanted: str) -> Response:
     address = here(request, state)
     await TRIES.must_pass(state, (address,))
     caller = await caller_of(secret, state)
@@ -95,7 +98,7 @@ async def _with_key(request: Request, state: State, secret: str) -> Response:
         raise Problem("forbidden", "Keys are for programs here, now that there are accounts: sign in with yours.", 403)
     await state.run(TRIES.passed(trusted=(), others=(address,)))
     with acting(caller.actor):
-        return await door.let_in(RedirectResponse("/admin", 303), request, key=caller.key_id)
+        return await door.let_in(RedirectResponse(wanted, 303), request, key=caller.key_id)
 
 
 @dataclass(frozen=True)
@@ -134,9 +137,13 @@ def _form(
     request: Request,
     status: int = 200,
     *,
+    wanted: str,
     email: str = "",
     wrong: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     provider = state_of(request).settings.provider
-    return page(request, "admin/sign_in.html", status, headers=headers, email=email, wrong=wrong, provider=provider)
+    return page(
+        request, "admin/sign_in.html", status, headers=headers, email=email, wrong=wrong, provider=provider,
+        wanted=wanted, asking=coming_back.asking,
+    )  # fmt: skip
