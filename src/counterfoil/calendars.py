@@ -118,6 +118,8 @@ def remove_period(*, code: Code, name: str) -> Statement[None]:
     """
     if code.counts_with is not None:
         raise errors.CountsElsewhere(code.counts_with)
+    if not is_key(Calendar.CUSTOM, name):
+        raise no_such_period(code, name, ())
 
     def read(rows: Sequence[Row]) -> None:
         match rows[0]["outcome"]:

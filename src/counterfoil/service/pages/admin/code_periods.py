@@ -118,7 +118,7 @@ async def _page(
     )
 
 
-def _suggested(named: list[NamedPeriod]) -> dict[str, str]:
+def _suggested(named: list[NamedPeriod]) -> dict[str, str | list[str]]:
     """The day after the last period: where the next one most often begins."""
     if not named or named[0].ends_on.year > 9000:
         return {}

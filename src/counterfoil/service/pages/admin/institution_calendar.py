@@ -27,7 +27,12 @@ async def ask(request: Request, institution: str) -> Response:
     """Ask for zone and day."""
     school = await found(state_of(request), institution)
     month, day = school.year_start.split("-")
-    offered = {"time_zone": school.time_zone, "month": str(int(month)), "day": str(int(day)), "was": _was(school)}
+    offered: dict[str, str | list[str]] = {
+        "time_zone": school.time_zone,
+        "month": str(int(month)),
+        "day": str(int(day)),
+        "was": _was(school),
+    }
     return _form(request, school, Form(offered))
 
 
