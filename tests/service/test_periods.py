@@ -243,6 +243,19 @@ class TestAnotherCalendar:
         assert said.status_code == 409
 
 
+class TestSavingTwice:
+    @pytest.mark.parametrize("zone", ["Pacific/Auckland", "America/Los_Angeles", "Europe/London"])
+    def test_a_window_does_not_drift(self, service: Service, staff: httpx.Client, zone: str) -> None:
+        """Days are days: what is offered and saved again, twice, is what it was."""
+        service.code(starts_on="2027-10-31", ends_on="2028-03-26")
+        service.client.patch("/v1/institutions/northfold", json={"time_zone": zone})
+        was = service.get(CODE)
+        for _ in range(2):
+            offered = fields(staff.get("/admin/codes/n0rth26/edit"))
+            assert staff.post("/admin/codes/n0rth26/edit", data=offered).status_code == 303
+            assert service.get(CODE) == was
+
+
 class TestTheNextYear:
     def test_prepared_early_it_holds_from_the_first_local_instant(
         self, service: Service, clock: Clock, staff: httpx.Client

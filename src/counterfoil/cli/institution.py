@@ -99,7 +99,7 @@ def change(
     if name is None and zone is None and year_start is None:
         raise click.UsageError("nothing to change: give --name, --zone or --year-start")
     with reach.host(use_embedded=use_embedded) as host:
-        changed = None
+        changed, moved = None, []
         while changed is None:
             known = host.run(catalogue.institution(institution))
             moved = host.run(
