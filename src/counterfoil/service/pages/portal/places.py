@@ -170,6 +170,10 @@ async def _code_page(
     if found is None:
         return page(request, "portal/not_found.html", 404, visit=visit)
     periods = await state.run(catalogue.periods_of(code=found.code.code, most=_YEARS))
+    # Newest first; what is now, or was asked for, stands there also before anybody wanted a place of it.
+    for one in (found.usage.period, found.code.period):
+        if one and one not in periods:
+            periods.insert(0, one)
     at = f"/portal/codes/{quote(found.code.code, safe='')}"
     return page(
         request,
@@ -177,11 +181,8 @@ async def _code_page(
         422 if wrong else 200,
         visit=visit,
         one=_shown(found, state, await _reader(request)),
-        years=[
-            (f"{at}?period={quote(period, safe='')}", period)
-            for period in sorted({*periods, found.code.period, found.usage.period}, reverse=True)
-        ],
-        current=found.usage.period == found.code.period,
+        years=[(f"{at}?period={quote(one, safe='')}", one) for one in periods],
+        current=found.usage.period == found.code.period and bool(found.usage.period),
         typed=typed,
         wrong=wrong or {"more": "", "reason": ""},
     )
