@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.support.places import Verbs, code, school
 from tests.support.races import beside, wait_until_blocked
@@ -38,6 +38,11 @@ def said(connection: psycopg.Connection[Any], moment: datetime) -> tuple[Any, ..
 @given(
     spans=SPANS, zone=st.sampled_from(ZONES), minutes=st.integers(-3 * 1440, 30 * 1440), away=st.sampled_from(["", "x"])
 )
+# Before all of them, on a last day, between two, after the last.
+@example([(2, 3), (8, 1)], "UTC", 60, "")
+@example([(2, 3), (8, 1)], "UTC", 6 * 1440 - 1, "")
+@example([(2, 3), (8, 1)], "UTC", 6 * 1440, "")
+@example([(2, 3), (8, 1)], "UTC", 10 * 1440, "")
 def test_the_period_is_the_one_that_the_local_day_lies_in(
     connection: psycopg.Connection[Any], shop: Shop, spans: list[tuple[int, int]], zone: str, minutes: int, away: str
 ) -> None:
