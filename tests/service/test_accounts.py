@@ -327,6 +327,23 @@ class TestFormsOfOtherSites:
         assert not is_in(browser)
 
 
+class TestTwoOwnersAtOnce:
+    def test_a_role_that_was_taken_is_not_given_back_unseen(self, signed: SignIn, host: Psycopg) -> None:
+        """One takes a colleague's role away; the other, whose form is older, corrects the name."""
+        staff, browser = account(host, Role.STAFF), signed(Role.OWNER)
+        form = {"name": "Renamed", "role": "staff", "was_name": staff.name, "was_role": "staff"}
+        host.run(accounts.change(id=staff.id, name=staff.name, role=Role.READ_ONLY))
+        said = browser.post(f"/admin/accounts/{staff.id}", data=form)
+        assert (said.status_code, "Somebody else changed this account meanwhile" in said.text) == (409, True)
+        [now] = host.run(accounts.accounts(id=staff.id))
+        assert (now.name, now.role) == (staff.name, Role.READ_ONLY)
+        # The form shows what it is now, and saves.
+        assert 'name="was_role" value="read-only"' in said.text
+        assert browser.post(f"/admin/accounts/{staff.id}", data=form | {"was_role": "read-only"}).status_code == 303
+        [now] = host.run(accounts.accounts(id=staff.id))
+        assert (now.name, now.role) == ("Renamed", Role.STAFF)
+
+
 class TestTheLastOwner:
     def test_stays(self, host: Psycopg) -> None:
         one, staff = account(host, Role.OWNER), account(host, Role.STAFF)
