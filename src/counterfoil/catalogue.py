@@ -18,7 +18,7 @@ from counterfoil import errors, reading
 from counterfoil.buyers import buyer_key
 from counterfoil.codes import check_code, fold
 from counterfoil.model import BuyerIdentity, Code, Entitlement, Institution, Product, RefundPolicy, Shop
-from counterfoil.periods import Calendar, check_key
+from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
 from counterfoil.statement import Row, Sql, Statement
 
@@ -82,18 +82,31 @@ def add_institution(*, name: str, time_zone: str, year_start: str, slug: str) ->
     )
 
 
-def rename_institution(*, institution: Institution, name: str) -> Statement[Institution | None]:
+def change_institution(
+    *, institution: Institution, name: str, time_zone: str, year_start: str
+) -> Statement[Institution | None]:
     """
-    Give an institution another name; None if somebody else changed it since it was read.
+    Give an institution another name, or another calendar; None if somebody else changed it since it was read.
 
-    Its zone, the start of its year and its slug stay: periods that were counted, and addresses, are made of them.
+    Zone and start of the year say which period is now from now on. No redemption changes, and no allocation: what was
+    counted keeps the period, and the days, that it was counted in.
     """
     return Statement(
         Sql(
-            "UPDATE counterfoil.institution AS i SET name = :name::text "
-            "WHERE i.id = :id::bigint AND i.name = :was::text RETURNING to_jsonb(i) AS institution"
+            "UPDATE counterfoil.institution AS i SET name = :name::text, time_zone = :time_zone::text, "
+            "year_start = :year_start::text WHERE i.id = :id::bigint AND i.name = :was_name::text "
+            "AND i.time_zone = :was_time_zone::text AND i.year_start = :was_year_start::text "
+            "RETURNING to_jsonb(i) AS institution"
         ),
-        {"id": institution.id, "was": institution.name, "name": name},
+        {
+            "id": institution.id,
+            "was_name": institution.name,
+            "was_time_zone": institution.time_zone,
+            "was_year_start": institution.year_start,
+            "name": name,
+            "time_zone": time_zone,
+            "year_start": year_start,
+        },
         lambda rows: reading.institution(rows[0]["institution"]) if rows else None,
     )
 
@@ -193,19 +206,6 @@ def products(
     )
 
 
-def check_period(code: Code, period: str) -> None:
-    """
-    Nothing, if this is a key of the code's calendar.
-
-    Raises:
-        PeriodInvalid: It is not; the message shows what one looks like.
-    """
-    try:
-        check_key(code.calendar, period)
-    except ValueError as error:
-        raise errors.PeriodInvalid(str(error)) from None
-
-
 def check_products(ids: Sequence[str]) -> Statement[None]:
     """
     Nothing, if there are products of all these ids.
@@ -288,22 +288,27 @@ def check_identity(*, counts_with: str | None, buyer_identity: BuyerIdentity | N
     )
 
 
-def change_code(*, code: Code, terms: CodeTerms) -> Statement[Code | None]:
+def change_code(*, code: Code, terms: CodeTerms, calendar: Calendar | None = None) -> Statement[Code | None]:
     """
-    Give a code other terms; None if somebody else changed it since it was read.
+    Give a code other terms; None if somebody else changed it since it was read. *calendar*: from now on it is counted
+    by another one, unless None.
 
-    Allocations that exist keep their caps, and redemptions their prices.
+    Allocations that exist keep their caps, and redemptions their prices and their periods.
 
     Raises:
         CodeReplaced: Another code is in its place. It is changed no more, and above all not resumed.
+        CountsElsewhere: The code counts with another one, whose calendar it is.
     """
     # Replacing raises the version: whoever read the code before that changes nothing either.
     # guard: what-was-replaced-stays-stopped
     if code.replaced_by is not None:
         raise errors.CodeReplaced(code.code, replaced_by=code.replaced_by)
+    if calendar is not None and calendar is not code.calendar and code.counts_with is not None:
+        raise errors.CountsElsewhere(code.counts_with)
     return Statement(
         Sql.named("change_code"),
-        _terms_parameters(terms) | {"id": code.id, "version": code.version},
+        _terms_parameters(terms)
+        | {"id": code.id, "version": code.version, "calendar": None if calendar is None else str(calendar)},
         lambda rows: reading.code(rows[0]["code"]) if rows else None,
     )
 

@@ -113,8 +113,9 @@ class CodeNotOpen(Refusal):
     code = "code-not-open"
     title = "Code not open yet"
 
-    def __init__(self, starts_on: date, ends_on: date | None = None) -> None:
-        super().__init__(f"The code is good from {starts_on:%Y-%m-%d} on.", starts_on=starts_on, ends_on=ends_on)
+    def __init__(self, starts_on: date | None, ends_on: date | None = None) -> None:
+        said = f"The code is good from {starts_on:%Y-%m-%d} on." if starts_on else "The code has no period yet."
+        super().__init__(said, starts_on=starts_on, ends_on=ends_on)
 
 
 class CodeEnded(Refusal):
@@ -268,6 +269,78 @@ class FileUnreadable(Refusal):
 
     code = "invalid-request"
     title = "The file cannot be read"
+
+
+class NotSoManyFree(CapBelowUsed):
+    """More places were to be moved away than are free."""
+
+    def __init__(self, *, code: str, period: str, used: int, free: int) -> None:
+        Refusal.__init__(
+            self,
+            f"{free} places of {code} are free in {period}, and {used} are in use. Move as many as are free, or fewer.",
+            used=used,
+            free=free,
+        )
+
+
+class NoCap(Refusal):
+    """There is no cap there: what has no number has no places to give, and needs none."""
+
+    code = "no-cap"
+    title = "No cap to move places of"
+
+    def __init__(self, *, code: str, period: str) -> None:
+        super().__init__(
+            f"{code} has no cap in {period}: everybody is let in. Set a cap there first.", uncapped=f"{code} {period}"
+        )
+
+
+class CannotMove(Refusal):
+    """Places do not move like this."""
+
+    code = "invalid-request"
+    title = "Places do not move like this"
+
+
+class PeriodOverlaps(Refusal):
+    """Some of the days are another period's."""
+
+    code = "period-overlaps"
+    title = "The days are another period's"
+
+    def __init__(self, *, period: str, starts_on: date | None, ends_on: date | None) -> None:
+        super().__init__(
+            f"{period} has some of these days: it is from {starts_on} to {ends_on}. A day is in one period at most.",
+            period=period,
+            starts_on=starts_on,
+            ends_on=ends_on,
+        )
+
+
+class PeriodInUse(Refusal):
+    """The period has an allocation."""
+
+    code = "period-in-use"
+    title = "Period in use"
+
+    def __init__(self, period: str) -> None:
+        super().__init__(
+            f"{period} has an allocation: places of it were wanted, or its cap was set. Its days may be changed.",
+            period=period,
+        )
+
+
+class CountsElsewhere(Refusal):
+    """The code counts with another one: its calendar and its periods are that one's."""
+
+    code = "counts-elsewhere"
+    title = "The code counts with another"
+
+    def __init__(self, counts_with: str) -> None:
+        super().__init__(
+            f"The code counts with {counts_with}: calendar and periods are that one's. Change them there.",
+            counts_with=counts_with,
+        )
 
 
 class CapMoved(Refusal):

@@ -94,7 +94,13 @@ class Product:
 
 @dataclass(frozen=True)
 class Code:
-    """What a buyer types. *cap* is that of every period without an allocation of its own; None is no cap."""
+    """
+    What a buyer types.
+
+    Attributes:
+        cap: That of every period without an allocation of its own; None is no cap.
+        calendar: By which it is counted: that of the code it counts with, if it does.
+    """
 
     id: int
     institution: str
@@ -113,7 +119,8 @@ class Code:
     paused: bool
     version: int
     created_at: datetime
-    #: The key of the period that is now, in the institution's time zone.
+    #: The key of the period that is now, in the institution's zone. Between two named periods it is the next one's;
+    #: after the last of them the last one's; empty where there is none.
     period: str
     #: The code in force instead of this one, for good.
     replaced_by: str | None = None
@@ -133,6 +140,9 @@ class Usage:
     held: int
     next_release_at: datetime | None
     note: str | None = None
+    #: The local days of the period, both within it; None where it has no such bound.
+    starts_on: date | None = None
+    ends_on: date | None = None
 
     @property
     def remaining(self) -> int | None:

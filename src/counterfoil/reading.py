@@ -183,4 +183,7 @@ def usage(value: Any) -> model.Usage:
         held=doc["held"],
         next_release_at=when(doc["next_release_at"]),
         note=doc["note"],
+        # What was written down of it once has no days.
+        starts_on=day(doc.get("starts_on")),
+        ends_on=day(doc.get("ends_on")),
     )

@@ -68,7 +68,7 @@ class Decision:
                 return errors.CodeUnknown(typed)
             case "paused":
                 return errors.CodePaused()
-            case "not_open" if self.starts_on:
+            case "not_open":
                 return errors.CodeNotOpen(self.starts_on, self.ends_on)
             case "ended" if self.ends_on:
                 return errors.CodeEnded(self.ends_on, self.starts_on)
@@ -603,11 +603,14 @@ def usage(*, code: str, period: str | None = None) -> Statement[Usage]:
 
     Raises (when run):
         CodeUnknown: No code reads like this.
+        PeriodInvalid: No *period* is given, and the code's calendar has none yet.
     """
 
     def read(rows: Sequence[Row]) -> Usage:
         if not rows:
             raise errors.CodeUnknown(code)
+        if not rows[0]["period"]:
+            raise errors.PeriodInvalid("The code has no period yet: give it one, with its first and its last day.")
         return reading.usage(rows[0])
 
     return Statement(Sql.named("usage"), {"code": fold(code), "period": period}, read)

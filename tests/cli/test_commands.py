@@ -18,9 +18,10 @@ from counterfoil.simulator import Fault, Running
 Run = Callable[..., Said]
 
 GROUPS = {
-    "institution": ("add", "list", "show"),
+    "institution": ("add", "list", "show", "change"),
     "code": ("add", "list", "show", "pause", "resume", "replace", "bulk", "export", "import"),
-    "cap": ("set",),
+    "cap": ("set", "move"),
+    "period": ("add", "list", "remove", "calendar"),
     "buyer": ("show",),
     "key": ("create", "list", "revoke"),
     "account": ("add", "list", "disable", "enable", "password"),
@@ -196,6 +197,39 @@ class TestCaps:
         period = opened["redemption"]["period"]
         one_line(school("cap", "set", "NORTH-26", period, "0"), 1, "--confirm")
         assert school("cap", "set", "NORTH-26", period, "0", "--confirm", "--json").data["held"] == 1
+
+    def test_moved(self, school: Run) -> None:
+        period = school("code", "show", "NORTH-26", "--json").data["period"]
+        both = school("cap", "move", "north26", period, "2", "--to-period", "2031-32", "--note", "n", "--json").data
+        assert [(one["period"], one["cap"], one["note"]) for one in both] == [(period, 0, "n"), ("2031-32", 4, "n")]
+        one_line(school("cap", "move", "north26", period, "1", "--to-period", "2031-32"), 1, "0 places", "free")
+        one_line(school("cap", "move", "north26", period, "1"), 1, "the same places")
+        one_line(school("cap", "move", "north26", period, "0", "--to-period", "2031-32"), 2, "1<=x")
+
+
+class TestPeriods:
+    def test_with_names(self, school: Run) -> None:
+        one_line(school("period", "add", "north26", "2027", "2027-01-11", "2027-04-02"), 2, "another calendar")
+        one_line(school("period", "add", "north26", "Spring", "2027-04-03", "2027-04-02"), 2, "before the first")
+        assert school("period", "add", "north26", "Spring", "2027-01-11", "2027-04-02").code == 0
+        one_line(school("period", "add", "north26", "Other", "2027-04-02", "2027-04-09"), 1, "Spring has some")
+        assert school("period", "calendar", "north26", "custom", "--json").data["calendar"] == "custom"
+        assert [one["period"] for one in school("period", "list", "north26", "--json").data] == ["Spring"]
+        assert school("cap", "set", "north26", "Spring", "9", "--json").data["cap"] == 9
+        one_line(school("period", "remove", "north26", "Spring"), 1, "allocation")
+        one_line(school("period", "remove", "north26", "Summer"), 1, "Summer")
+        assert school("period", "add", "north26", "Summer", "2027-07-01", "2027-07-09").code == 0
+        assert school("period", "remove", "north26", "Summer").code == 0
+
+    def test_an_institution_with_another_year(self, school: Run) -> None:
+        """Whose period is another one from then on is said."""
+        period = school("code", "show", "NORTH-26", "--json").data["period"]
+        said = school("institution", "change", "northfold", "--year-start", "12-31", "--json")
+        now = school("code", "show", "NORTH-26", "--json").data["period"]
+        assert said.data["year_start"] == "12-31"
+        assert (f"no longer in {period}" in said.err) == (now != period)
+        one_line(school("institution", "change", "northfold"), 2, "nothing to change")
+        one_line(school("institution", "change", "nobody", "--name", "x"), 1, "nobody")
 
 
 class TestRelease:

@@ -18,6 +18,7 @@ COMMANDS = {
     "institution": ("institution", "Schools, colleges and employers."),
     "code": ("code", "Codes: what they take off, and how many may use them."),
     "cap": ("cap", "Caps of single periods."),
+    "period": ("period", "Periods with names and days of their own."),
     "usage": ("usage", "How full codes are."),
     "explain": ("explain", "Why a buyer would be let in or refused now."),
     "release": ("release", "Give a held place back by hand."),

@@ -55,7 +55,11 @@ class Cap(click.ParamType[int | None]):
 @click.option("--price", type=int, help="A price of so many minor units; needs --currency.")
 @click.option("--currency", help="Such as gbp.")
 @click.option(
-    "--calendar", type=click.Choice([str(one) for one in Calendar]), default="academic_year", show_default=True
+    "--calendar",
+    type=click.Choice([str(one) for one in Calendar]),
+    default="academic_year",
+    show_default=True,
+    help="What its periods are; of a code that counts with another, they are that one's.",
 )
 @click.option(
     "--per-buyer", type=Cap(), default="1", show_default=True, help="Purchases per buyer and period, or none."

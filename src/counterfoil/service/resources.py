@@ -11,6 +11,7 @@ from counterfoil import model, reading
 from counterfoil.attention import Matter
 from counterfoil.audit import Entry
 from counterfoil.outgoing import Delivery, Endpoint, Event
+from counterfoil.periods import NamedPeriod
 from counterfoil.pricing import AmountOff, Discount, PercentOff
 
 T = TypeVar("T")
@@ -83,7 +84,7 @@ class CodeOut(BaseModel):
     counts_with: str | None
     paused: bool
     buyer_identity: str
-    period: str = Field(description="The key of the period that is now.")
+    period: str | None = Field(description="The key of the period that is now; null if no period was given it yet.")
     created_at: Moment
     replaced_by: str | None = Field(description="The code in force instead of this one, for good.")
 
@@ -105,7 +106,7 @@ class CodeOut(BaseModel):
             counts_with=code.counts_with,
             paused=code.paused,
             buyer_identity=str(code.buyer_identity),
-            period=code.period,
+            period=code.period or None,
             created_at=code.created_at,
             replaced_by=code.replaced_by,
         )
@@ -124,6 +125,8 @@ class UsageOut(BaseModel):
     over: int
     next_release_at: Moment | None
     note: str | None
+    starts_on: date | None = Field(description="The first local day of the period.")
+    ends_on: date | None = Field(description="The last local day of the period, included whole.")
 
     @classmethod
     def of(cls, usage: model.Usage) -> UsageOut:
@@ -139,7 +142,23 @@ class UsageOut(BaseModel):
             over=usage.over,
             next_release_at=usage.next_release_at,
             note=usage.note,
+            starts_on=usage.starts_on,
+            ends_on=usage.ends_on,
         )
+
+
+class PeriodOut(BaseModel):
+    """A period with a name: local days of the institution, both included whole."""
+
+    code: str
+    period: str
+    starts_on: date
+    ends_on: date
+
+    @classmethod
+    def of(cls, code: model.Code, period: NamedPeriod) -> PeriodOut:
+        """A period as it is shown."""
+        return cls(code=code.code, period=period.name, starts_on=period.starts_on, ends_on=period.ends_on)
 
 
 class ProductOut(BaseModel):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query, Request, Response
 from pydantic import Field, model_validator
 
-from counterfoil import catalogue, errors, verbs
+from counterfoil import calendars, catalogue, errors, verbs
 from counterfoil.catalogue import CodeTerms, Seen
 from counterfoil.model import BuyerIdentity, Code, Institution, RefundPolicy
 from counterfoil.periods import Calendar
@@ -36,6 +36,7 @@ from counterfoil.service.state import State, state_of
 api = router("Codes")
 
 Limit = Annotated[int, Field(ge=1, le=1_000_000)]
+CalendarIn = Annotated[Calendar, Field(strict=False)]
 RefundPolicyIn = Annotated[RefundPolicy, Field(strict=False)]
 
 
@@ -89,7 +90,7 @@ class GrantIn(TermsIn):
     institution: Text
     cap: Cap | None
     discount: DiscountIn
-    calendar: Annotated[Calendar, Field(strict=False)] = Calendar.ACADEMIC_YEAR
+    calendar: CalendarIn = Calendar.ACADEMIC_YEAR
     counts_with: SoughtCode | None = None
     buyer_identity: Annotated[BuyerIdentity, Field(strict=False)] | None = None
 
@@ -112,6 +113,7 @@ class CodeChange(TermsIn):
     cap: Cap | None = None
     discount: DiscountIn | None = None
     paused: bool = False
+    calendar: CalendarIn = Calendar.ACADEMIC_YEAR
 
 
 class AllocationIn(Body):
@@ -192,19 +194,26 @@ async def one(request: Request, code: str) -> CodeOut:
     return await shown(state_of(request), code)
 
 
-@api.call("PATCH", "/codes/{code}", "manage", problems=("code-unknown", "code-replaced", "product-unknown"))
+@api.call(
+    "PATCH",
+    "/codes/{code}",
+    "manage",
+    problems=("code-unknown", "code-replaced", "product-unknown", "counts-elsewhere"),
+)
 async def change(request: Request, code: str, body: CodeChange) -> CodeOut:
     """
     Change what a code grants, or pause it.
 
     *cap* is the default for periods to come: the cap of an allocation that exists is changed with
-    PUT /v1/codes/{code}/allocations/{period}.
+    PUT /v1/codes/{code}/allocations/{period}. By another *calendar* places are counted from now on; what was counted
+    stays in the period that it was counted in.
     """
     state = state_of(request)
-    sent: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set}
+    sent: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set - {"calendar"}}
+    calendar = body.calendar if "calendar" in body.model_fields_set else None
     if "discount" in sent:
         if body.discount is None:
-            raise _invalid("discount", "a code has a discount")
+            raise invalid("discount", "a code has a discount")
         sent["discount"] = body.discount.noun()
     if sent.get("products") is not None:
         sent["products"] = tuple(sent["products"])
@@ -213,7 +222,7 @@ async def change(request: Request, code: str, body: CodeChange) -> CodeOut:
         terms = replace(catalogue.terms_of(current), **sent)
         _check_window(terms)
         await state.run(catalogue.check_products(terms.products or ()))
-        changed = await state.run(catalogue.change_code(code=current, terms=terms))
+        changed = await state.run(catalogue.change_code(code=current, terms=terms, calendar=calendar))
         if changed is not None:
             return CodeOut.of(changed)
 
@@ -224,7 +233,7 @@ async def usage(request: Request, code: str, period: str | None = None) -> Usage
     state = state_of(request)
     known = await found(state, code)
     if period is not None:
-        catalogue.check_period(known, period)
+        await state.run(calendars.known_period(code=known, period=period))
     return UsageOut.of(await state.run(verbs.usage(code=code, period=period)))
 
 
@@ -256,7 +265,7 @@ async def set_cap(request: Request, code: str, period: str, body: AllocationIn) 
     """Set the cap of one period. Raised freely; below what is used only with *confirm*."""
     state = state_of(request)
     known = await found(state, code)
-    catalogue.check_period(known, period)
+    await state.run(calendars.known_period(code=known, period=period))
     await state.run(
         catalogue.set_cap(
             code=known,
@@ -274,6 +283,10 @@ async def set_cap(request: Request, code: str, period: str, body: AllocationIn) 
 async def granted(state: State, body: GrantIn) -> tuple[Institution, CodeTerms]:
     """Whose code it is to be, and its terms; refused if they make no sense."""
     institution = await state.run(catalogue.institution(body.institution))
+    if body.counts_with is not None and "calendar" in body.model_fields_set:
+        pool = await state.run(catalogue.code(body.counts_with))
+        if pool.calendar is not body.calendar:
+            raise invalid("calendar", f"it counts with {pool.code}, whose calendar is {pool.calendar}: leave it out")
     terms = CodeTerms(
         cap=body.cap,
         discount=body.discount.noun(),
@@ -291,8 +304,9 @@ async def granted(state: State, body: GrantIn) -> tuple[Institution, CodeTerms]:
 
 def _check_window(terms: CodeTerms) -> None:
     if terms.starts_on and terms.ends_on and terms.starts_on > terms.ends_on:
-        raise _invalid("ends_on", "the last day lies before the first")
+        raise invalid("ends_on", "the last day lies before the first")
 
 
-def _invalid(field: str, message: str) -> Problem:
+def invalid(field: str, message: str) -> Problem:
+    """What is wrong with one field of a request."""
     return Problem("invalid-request", f"{field}: {message}.", fields={"errors": [{"field": field, "message": message}]})

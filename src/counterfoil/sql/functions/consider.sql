@@ -28,13 +28,18 @@ LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     terms record;
+    named counterfoil.named_period;
     own record;
     room record;
 BEGIN
     SELECT
         c.id, c.version, c.paused_at, c.starts_on, c.ends_on, c.products, c.per_buyer_limit, pool.id AS counts_with, pool.cap,
         pool.buyer_identity,
-        counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, moment) AS period,
+        pool.calendar, (moment AT TIME ZONE keeper.time_zone)::date AS day,
+        CASE
+            WHEN pool.calendar <> 'custom'
+                THEN counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, moment)
+        END AS period,
         (moment AT TIME ZONE school.time_zone)::date AS today
     INTO terms
     FROM counterfoil.code AS c
@@ -45,6 +50,10 @@ BEGIN
     IF NOT FOUND THEN
         outcome := 'unknown';
         RETURN NEXT; RETURN;
+    END IF;
+    IF terms.calendar = 'custom' THEN
+        SELECT * INTO named FROM counterfoil.named_period_on(terms.counts_with, terms.day);
+        terms.period := named.name;
     END IF;
     code_id := terms.id;
     counts_with := terms.counts_with;
@@ -61,12 +70,24 @@ BEGIN
         WHEN terms.today < terms.starts_on THEN 'not_open'
         -- guard: ended
         WHEN terms.today > terms.ends_on THEN 'ended'
+        -- Between two named periods, or before the first that there will be.
+        -- guard: only-within-a-named-period
+        WHEN terms.calendar = 'custom' AND (terms.period IS NULL OR terms.day < named.starts_on) THEN 'not_open'
+        -- guard: after-the-last-named-period
+        WHEN terms.calendar = 'custom' AND terms.day > named.ends_on THEN 'ended'
         -- guard: for-these-products
         WHEN terms.products IS NOT NULL AND (product IS NULL OR product <> ALL (terms.products)) THEN 'not_for_product'
         -- guard: the-price-is-of-this-version
         WHEN terms.version <> consider.version THEN 'changed'
     END;
     IF outcome IS NOT NULL THEN
+        -- What is told is the days of what is closed: the code's own window, or the period that is next, or was last.
+        IF terms.calendar = 'custom' AND outcome IN ('not_open', 'ended')
+            AND (terms.today BETWEEN coalesce(terms.starts_on, terms.today) AND coalesce(terms.ends_on, terms.today))
+        THEN
+            starts_on := named.starts_on;
+            ends_on := named.ends_on;
+        END IF;
         RETURN NEXT; RETURN;
     END IF;
 

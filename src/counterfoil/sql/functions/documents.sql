@@ -34,7 +34,11 @@ AS $$
         'counts_with', CASE WHEN of.counts_with IS NOT NULL THEN pool.code END,
         'replaced_by', CASE WHEN of.replaced_by IS NOT NULL THEN counterfoil.in_force(of) END,
         'buyer_identity', pool.buyer_identity,
-        'period', counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, counterfoil.clock())
+        -- Codes that count together are counted by one calendar.
+        'calendar', pool.calendar,
+        'period', counterfoil.current_period(
+            pool.id, pool.calendar, keeper.year_start, keeper.time_zone, counterfoil.clock()
+        )
     )
     FROM counterfoil.institution AS school, counterfoil.code AS pool, counterfoil.institution AS keeper
     WHERE of.institution_id = school.id

@@ -9,7 +9,7 @@ INSERT INTO counterfoil.code AS c (
 )
 SELECT
     i.id, :code::text, :folded::text, :cap::bigint, coalesce(pool.counts_with, pool.id), :percent::numeric,
-    :amount_off::bigint, :price::bigint, :currency::text, :calendar::text, :per_buyer_limit::integer,
+    :amount_off::bigint, :price::bigint, :currency::text, coalesce(pool.calendar, :calendar::text), :per_buyer_limit::integer,
     :starts_on::date, :ends_on::date, :products::text[], :refund_policy::text,
     CASE WHEN :paused::boolean THEN counterfoil.clock() END,
     :batch::uuid,

@@ -23,6 +23,11 @@ TOLD = {
     "code-replaced": ("good", "The code was replaced. This is the new one; the old lets nobody in any more."),
     "code-resumed": ("good", "The code works again."),
     "cap-set": ("good", "The cap was set."),
+    "places-moved": ("good", "The places were moved."),
+    "period-set": ("good", "The period has these days."),
+    "period-removed": ("good", "The period was removed."),
+    "calendar-changed": ("good", "It is counted like this from now on. What was counted stays where it was."),
+    "calendar-same": ("info", "It was so already: nothing was changed."),
     "released": ("good", "The place is free again, and its payment page was closed."),
     "paid-after-all": ("info", "It was paid before it could be given back, so the place is spent."),
     "paying-after-all": ("info", "Its payment is under way, so the place is kept until that is decided."),
@@ -63,6 +68,7 @@ CALENDARS = {
     Calendar.CALENDAR_YEAR: "Calendar year",
     Calendar.MONTH: "Month",
     Calendar.ALL: "One allocation for ever",
+    Calendar.CUSTOM: "Periods of its own, with names",
 }
 
 

@@ -88,7 +88,8 @@ def _told(refusal: errors.Refusal, code: Code | None, reader: Reader) -> Said:
                 retry=True,
             )
         case errors.CodeNotOpen():
-            return Said(f"This code opens on {reader.day(refusal.fields['starts_on'])}.", "")
+            opens = refusal.fields["starts_on"]
+            return Said(f"This code opens on {reader.day(opens)}." if opens else "This code is not open yet.", "")
         case errors.CodeEnded():
             return Said(f"This code ended on {reader.day(refusal.fields['ends_on'])}.", "")
         case errors.CodeNotForProduct() | errors.CurrencyMismatch() | errors.DiscountExceedsPrice():
