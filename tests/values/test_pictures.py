@@ -58,6 +58,15 @@ def heights(path: str) -> list[float]:
     return [float(one) for one in re.findall(r"(?:V|M[\d.]+ )([\d.]+)", path)]
 
 
+def test_a_peak_of_the_last_instant_is_drawn() -> None:
+    """A span of a little more than a column's least time for each column: the last column is not cut off."""
+    end = BEGIN + timedelta(microseconds=132)
+    stretches = (Stretch(BEGIN, end, BEGIN, 0, 0, 0, 0), Stretch(end, end + timedelta(microseconds=1), end, 0, 0, 1, 0))
+    until = stretches[-1].until
+    of = Occupancy("2026-27", "Europe/London", None, BEGIN, until, until, True, False, stretches, (), (), ())
+    assert all(dict(drawing.areas)["held"] for drawing in occupancy_picture(of, READER).drawings)
+
+
 @settings(deadline=None)
 @given(occupancies())
 def test_no_peak_is_left_out_and_none_is_made_up(of: Occupancy) -> None:

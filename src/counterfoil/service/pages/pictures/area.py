@@ -134,11 +134,12 @@ def _weight(of: Occupancy, one: Stretch) -> tuple[int, int, int]:
 def _pieces(of: Occupancy, most: int) -> list[tuple[datetime, datetime, Stretch]]:
     """At most so many pieces, each one or more of the same length, and of each its highest stretch."""
     stretches = of.stretches
-    length = max((of.until - of.since) / most, timedelta(microseconds=1))
+    span = max(of.until - of.since, timedelta(microseconds=1))
     found: list[tuple[datetime, datetime, Stretch]] = []
     first = 0
     for index in range(most):
-        since, until = of.since + index * length, of.since + (index + 1) * length
+        # Each by itself, so that what is rounded away does not add up, and the last one ends where all ends.
+        since, until = (of.since + span * end / most for end in (index, index + 1))
         last = first
         while last + 1 < len(stretches) and stretches[last + 1].since < until:
             last += 1
