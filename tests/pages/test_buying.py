@@ -50,7 +50,7 @@ class TestBuying:
         visitor.page.get_by_label("Code from your school").press_sequentially("harrow hill", delay=20)
         visitor.says("Harrow Hill College gives you this price.")
         visitor.says("£14.50")
-        visitor.shoot("product-with-code")
+        visitor.picture("storefront")
         visitor.page.get_by_role("button", name="Go to payment").click()
         visitor.heading("Your place is held")
         visitor.says("Kept until")
