@@ -22,12 +22,14 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from tests.support import axe
+from tests.support.admin import PASSWORD, SIGN_IN, account
 from tests.support.serving import Service
 
 from counterfoil.clocks import Clocks
 from counterfoil.demo import sample
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.model import Shop
+from counterfoil.service.roles import Role
 from counterfoil.simulator import Running
 from counterfoil.stripe.drivers import SyncStripe
 
@@ -210,3 +212,20 @@ def another(shop_front: Service, chrome: Browser) -> Iterator[Visitor]:
     one = Visitor(chrome, shop_front.url)
     yield one
     one.close()
+
+
+def signed_in(chrome: Browser, shop: Service, host: Psycopg, role: Role, **options: Any) -> Iterator[Visitor]:
+    """Somebody of the seller's, before the first of their pages. That its form lets them in, test_admin_accounts shows."""
+    one = Visitor(chrome, shop.url, **options)
+    form = {"email": account(host, role).email, "password": PASSWORD}
+    assert one.context.request.post(SIGN_IN, form=form, headers={"Origin": shop.url}).ok
+    one.go("/admin")
+    one.heading("Institutions")
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def scripted(shop_front: Service, chrome: Browser, host: Psycopg) -> Iterator[Visitor]:
+    """Somebody of the staff, with script."""
+    yield from signed_in(chrome, shop_front, host, Role.STAFF)
