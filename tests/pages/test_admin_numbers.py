@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.conftest import Clock
-from tests.pages.conftest import Visitor
-from tests.support.admin import PASSWORD, account
+from tests.pages.conftest import Visitor, signed_in
 from tests.support.serving import Service
 
 from counterfoil import verbs
@@ -28,29 +27,11 @@ PICTURES = {
 }
 
 
-def signed_in(chrome: Browser, shop: Service, host: Psycopg, role: Role, **options: Any) -> Iterator[Visitor]:
-    one = Visitor(chrome, shop.url, **options)
-    made = account(host, role)
-    page = one.go("/admin")
-    page.get_by_label("E-mail address").fill(made.email)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    one.heading("Institutions")
-    yield one
-    one.close()
-
-
 @pytest.fixture(params=["with script", "without"])
 def staff(request: pytest.FixtureRequest, shop_front: Service, chrome: Browser, host: Psycopg) -> Iterator[Visitor]:
     """Somebody of the staff, with script on or off."""
     on = request.param == "with script"
     yield from signed_in(chrome, shop_front, host, Role.STAFF, java_script_enabled=on)
-
-
-@pytest.fixture
-def scripted(shop_front: Service, chrome: Browser, host: Psycopg) -> Iterator[Visitor]:
-    """Somebody of the staff, with script."""
-    yield from signed_in(chrome, shop_front, host, Role.STAFF)
 
 
 @pytest.fixture

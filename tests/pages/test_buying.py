@@ -51,7 +51,7 @@ class TestBuying:
         visitor.page.keyboard.press("Tab")
         visitor.says("Harrow Hill College gives you this price.")
         visitor.says("£14.50")
-        visitor.shoot("product-with-code")
+        visitor.picture("storefront")
         visitor.page.get_by_role("button", name="Go to payment").click()
         visitor.heading("Your place is held")
         visitor.says("Kept until")
