@@ -23,8 +23,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from tests.support import axe
 from tests.support.admin import PASSWORD, SIGN_IN, account
-from tests.support.serving import Service
+from tests.support.serving import Service, serving
 
+from counterfoil import embedded
 from counterfoil.clocks import Clocks
 from counterfoil.demo import sample
 from counterfoil.hosts.psycopg import Psycopg
@@ -173,7 +174,9 @@ class Visitor:
         plain.context.add_cookies(self.context.cookies())  # type: ignore[arg-type]
         plain.go(self.page.url)
         heading = self.page.get_by_role("heading", level=1).first.inner_text()
-        assert plain.page.get_by_role("heading", level=1).first.inner_text() == heading, f"{self.page.url} without script"
+        assert plain.page.get_by_role("heading", level=1).first.inner_text() == heading, (
+            f"{self.page.url} without script"
+        )
 
     def close(self) -> None:
         """Leave; nothing may have gone wrong unseen."""
@@ -215,7 +218,7 @@ def another(shop_front: Service, chrome: Browser) -> Iterator[Visitor]:
 
 
 def signed_in(chrome: Browser, shop: Service, host: Psycopg, role: Role, **options: Any) -> Iterator[Visitor]:
-    """Somebody of the seller's, before the first of their pages. That its form lets them in, test_admin_accounts shows."""
+    """Somebody of the seller's, before the first of their pages. Its form is walked in test_admin_accounts.py."""
     one = Visitor(chrome, shop.url, **options)
     form = {"email": account(host, role).email, "password": PASSWORD}
     assert one.context.request.post(SIGN_IN, form=form, headers={"Origin": shop.url}).ok
@@ -229,3 +232,20 @@ def signed_in(chrome: Browser, shop: Service, host: Psycopg, role: Role, **optio
 def scripted(shop_front: Service, chrome: Browser, host: Psycopg) -> Iterator[Visitor]:
     """Somebody of the staff, with script."""
     yield from signed_in(chrome, shop_front, host, Role.STAFF)
+
+
+@pytest.fixture
+def in_line(
+    chrome: Browser, database: str, server: embedded.Server, simulator: Running, host: Psycopg
+) -> Iterator[Visitor]:
+    """The second to buy where Stripe makes one page every four seconds."""
+    with serving(server.url, simulator, COUNTERFOIL_STRIPE_RATE="0.25") as shop:
+        furnished(host, simulator)
+        first, second = Visitor(chrome, shop.url), Visitor(chrome, shop.url)
+        first.order("numerical-hub", "first@harrow.example", sample.ROOMY)
+        first.heading("Your place is held")
+        second.order("numerical-hub", "ada@harrow.example", sample.ROOMY)
+        second.heading("You are in line")
+        yield second
+        first.close()
+        second.close()

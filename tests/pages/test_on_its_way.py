@@ -1,19 +1,16 @@
 """What is on its way is seen to be, and is sent once; what changes by itself says when it cannot."""
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route
-from tests.pages.conftest import Visitor, furnished
-from tests.support.serving import Service, serving
+from playwright.sync_api import Locator, Page, Route
+from tests.pages.conftest import Visitor
+from tests.support.serving import Service
 
 import counterfoil
-from counterfoil import embedded
 from counterfoil.demo.sample import ROOMY
-from counterfoil.simulator import Running
 
 HUB = "numerical-hub"
 #: Seconds, after which a form may be sent again: longer than any answer takes.
@@ -41,6 +38,7 @@ def buying(visitor: Visitor) -> Visitor:
     page = visitor.go(f"/products/{HUB}")
     page.get_by_label("Your e-mail address").fill("ada@harrow.example")
     page.get_by_label("Code from your school").fill(ROOMY)
+    page.get_by_label("Code from your school").blur()
     visitor.says("Harrow Hill College gives you this price.")
     return visitor
 

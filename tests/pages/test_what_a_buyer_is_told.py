@@ -317,21 +317,15 @@ class TestHowItStands:
         visitor.heading("This is not open in this browser")
         visitor.walk("locked")
 
-    def test_in_line(
-        self, chrome: Browser, database: str, server: embedded.Server, simulator: Running, furnish: Any
-    ) -> None:
-        """One page every four seconds: the second waits, is told how long, and is taken on by the page itself."""
-        with serving(server.url, simulator, COUNTERFOIL_STRIPE_RATE="0.25") as shop:
-            furnish()
-            first, second = Visitor(chrome, shop.url), Visitor(chrome, shop.url)
-            first.order(HUB, "first@harrow.example", ROOMY)
-            first.heading("Your place is held")
-            second.order(HUB, ADA, ROOMY)
-            second.heading("You are in line")
-            second.shoot("in-line")
-            second.heading("Your place is held")
-            first.close()
-            second.close()
+    def test_in_line(self, in_line: Visitor) -> None:
+        """The second waits, is told how long, and is taken on by the page itself."""
+        # Kept as it is while it is looked at: the line moves on after seconds.
+        kept = in_line.context.request.get(in_line.page.url)
+        assert "You are in line" in kept.text()
+        in_line.page.route("**/checkouts/*", lambda route: route.fulfill(response=kept))
+        in_line.walk("in-line", again=False)
+        in_line.page.unroute("**/checkouts/*")
+        in_line.heading("Your place is held")
 
 
 class TestTheCountdown:
