@@ -172,7 +172,8 @@ class Visitor:
         plain = self._plain = self._plain or Visitor(self.chrome, self.base, **self.options, java_script_enabled=False)
         plain.context.clear_cookies()
         plain.context.add_cookies(self.context.cookies())  # type: ignore[arg-type]
-        plain.go(self.page.url)
+        # Without its fragment: to the one that it shows already, a browser goes without asking anew.
+        plain.go(self.page.url.partition("#")[0])
         heading = self.page.get_by_role("heading", level=1).first.inner_text()
         assert plain.page.get_by_role("heading", level=1).first.inner_text() == heading, (
             f"{self.page.url} without script"
