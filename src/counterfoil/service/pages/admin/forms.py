@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.datastructures import FormData
 from starlette.requests import Request
 
-from counterfoil.pricing import MAXIMUM, decimals
+from counterfoil.pricing import MAXIMUM, decimals, step
 
 T = TypeVar("T")
 
@@ -116,6 +116,13 @@ class Form:
             example = "15" + ("." + "0" * places if places else "")
             most = f"{Decimal(MAXIMUM).scaleb(-places):,}"
             self.wrong(name, f"Write an amount in {currency.upper()} like {example}, at most {most}.")
+            return None
+        unit = step(currency)
+        if amount % unit:
+            below, above = (written(amount - amount % unit + more, currency) for more in (0, unit))
+            self.wrong(
+                name, f"Stripe charges {currency.upper()} in steps of {written(unit, currency)}: {below} or {above}."
+            )
             return None
         return amount
 
