@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from tests.service.test_the_catalogue import wrong
 from tests.service.test_the_door import refused
@@ -127,6 +128,18 @@ def test_a_price_that_stripe_cannot_charge(service: Service, currency: str, amou
     order = service.order("a@school.test", None) | {"product": None} | own
     wrong(service, "POST", "/v1/checkouts", order, "amount")
     assert service.get("/v1/checkouts")["data"] == []
+
+
+def test_an_amount_from_before_it_was_looked_at(service: Service, connection: psycopg.Connection[Any]) -> None:
+    """A code that leaves what Stripe cannot charge is shown, and refused: not as a rush that will pass."""
+    service.code(discount={"amount_off": 1000, "currency": "kwd"})
+    service.post("/v1/products", {"id": "day", "name": "A day", "amount": 5000, "currency": "kwd"}, status=201)
+    connection.execute("UPDATE counterfoil.code SET amount_off = 5")
+    assert service.get("/v1/codes/NORTH-26")["discount"] == {"amount_off": 5, "currency": "kwd"}
+    refused(service.client.post("/v1/quotes", json={"product": "day", "code": "NORTH-26"}), 422, "invalid-request")
+    with httpx.Client(base_url=service.url, headers={"Accept": "text/html"}, timeout=30, trust_env=False) as browser:
+        looked = text_of(browser.get("/products/day", params={"code": "NORTH-26"}))
+    assert "What is left to pay cannot be charged. Buy without the code, or ask us." in looked
 
 
 @pytest.mark.parametrize(

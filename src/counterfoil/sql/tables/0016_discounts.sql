@@ -1,5 +1,4 @@
--- A discount in several currencies, a bound on what a percentage takes off, and the way a discount was shown at Stripe.
--- Both are minor units by currency, as in {"eur": 600}.
+-- A discount in several currencies, and a bound on what a percentage takes off. Both are minor units by currency, as in {"eur": 600}.
 
 -- The amount off, or the price, in currencies besides `currency`.
 ALTER TABLE counterfoil.code ADD COLUMN currencies jsonb NOT NULL DEFAULT '{}'
@@ -20,7 +19,3 @@ ALTER TABLE counterfoil.code ADD COLUMN at_most jsonb NOT NULL DEFAULT '{}'
         AND NOT jsonb_path_exists(at_most, 'strict $.keyvalue() ? (!(@.key like_regex "^[a-z]{3}$"))')
         AND NOT jsonb_path_exists(at_most, 'strict $.* ? (@.type() != "number" || @ != @.floor() || @ < 1)')
     );
-
--- How its session is made, however the setting stands by then: an attempt that is made again asks for the same.
-ALTER TABLE counterfoil.checkout ADD COLUMN discount_shown text NOT NULL DEFAULT 'price'
-    CONSTRAINT a_discount_is_shown_as_a_price_or_a_coupon CHECK (discount_shown IN ('price', 'coupon'));
