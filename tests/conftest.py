@@ -87,7 +87,7 @@ def database(server: embedded.Server, _emptying: psycopg.Connection[Any]) -> str
         "SET session_replication_role = replica; "
         "DELETE FROM counterfoil.mail; DELETE FROM counterfoil.portal_notice; DELETE FROM counterfoil.places_request; "
         "DELETE FROM counterfoil.portal_session; DELETE FROM counterfoil.portal_link; "
-        "DELETE FROM counterfoil.portal_member; "
+        "DELETE FROM counterfoil.portal_address; DELETE FROM counterfoil.portal_member; "
         "DELETE FROM counterfoil.delivery; DELETE FROM counterfoil.event; DELETE FROM counterfoil.webhook_endpoint; "
         "DELETE FROM counterfoil.step; "
         "DELETE FROM counterfoil.entitlement; DELETE FROM counterfoil.checkout; DELETE FROM counterfoil.redemption; "

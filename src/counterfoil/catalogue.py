@@ -52,6 +52,13 @@ def terms_of(code: Code) -> CodeTerms:
     )
 
 
+@dataclass(frozen=True)
+class Seen:
+    """The cap that somebody saw before they changed it."""
+
+    cap: int | None
+
+
 def slug_of(name: str) -> str:
     """A short name for addresses: lower-case letters, digits and dashes."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
@@ -298,25 +305,41 @@ def periods_of(*, code: str, after: str | None = None, most: int = 100) -> State
 
 
 def set_cap(
-    *, code: Code, period: str, cap: int | None, note: str | None, confirmed: bool, shop: Shop
+    *,
+    code: Code,
+    period: str,
+    cap: int | None,
+    note: str | None,
+    confirmed: bool,
+    shop: Shop,
+    known: int | None = None,
+    seen: Seen | None = None,
 ) -> Statement[None]:
     """
-    Set the cap of one period, making its allocation if need be.
+    Set the cap of one period, making its allocation if need be. The note is this change's own.
+
+    *confirmed*: also below what is in use. *known*: also that, while no more than so many are. *seen*: only while the
+    cap is still that.
 
     Raises (when run):
         CapBelowUsed: More places are in use, and it was not confirmed.
+        CapMoved: It is another cap by now than the one that was seen.
         Busy: The allocation's lock was not won in time.
     """
 
     def read(rows: Sequence[Row]) -> None:
+        if rows[0]["outcome"] == "moved":
+            raise errors.CapMoved(cap=rows[0]["stands"])
         if rows[0]["outcome"] == "below_used":
             raise errors.CapBelowUsed(used=rows[0]["occupied"])
 
     return Statement(
         Sql(
-            "SELECT outcome, occupied FROM counterfoil.set_cap(counts_with => (SELECT coalesce(c.counts_with, c.id) "
-            "FROM counterfoil.code AS c WHERE c.id = :code::bigint), period => :period::text, cap => :cap::bigint, "
-            "note => :note::text, confirmed => :confirmed::boolean, lock_timeout => :lock_timeout::interval)"
+            "SELECT outcome, occupied, stands FROM counterfoil.set_cap(counts_with => (SELECT "
+            "coalesce(c.counts_with, c.id) FROM counterfoil.code AS c WHERE c.id = :code::bigint), "
+            "period => :period::text, cap => :cap::bigint, "
+            "note => :note::text, confirmed => :confirmed::boolean, lock_timeout => :lock_timeout::interval, "
+            "known => :known::bigint, is_seen => :is_seen::boolean, was => :was::bigint)"
         ),
         {
             "code": code.id,
@@ -325,6 +348,9 @@ def set_cap(
             "note": note,
             "confirmed": confirmed,
             "lock_timeout": shop.lock_timeout,
+            "known": known,
+            "is_seen": seen is not None,
+            "was": seen.cap if seen else None,
         },
         read,
         alone=True,

@@ -249,6 +249,17 @@ class CapBelowUsed(Refusal):
         )
 
 
+class CapMoved(Refusal):
+    """The cap is no longer the one that whoever changes it saw: somebody else changed it meanwhile."""
+
+    code = "cap-moved"
+    title = "The cap was changed meanwhile"
+
+    def __init__(self, *, cap: int | None) -> None:
+        now = "no cap" if cap is None else f"{cap} places"
+        super().__init__(f"Somebody changed the cap meanwhile: it is {now} now. Look at it, and set it again.", cap=cap)
+
+
 class AlreadyExists(Refusal):
     """The code, slug or product id is taken."""
 

@@ -19,6 +19,8 @@ from counterfoil.statement import Row, Sql, Statement
 
 #: How long before the end of a year its unused places are told of.
 BEFORE_THE_END = timedelta(days=30)
+#: How often it is looked which years those are, by one process of many.
+YEARS_EVERY = timedelta(hours=1)
 
 
 class Kind(StrEnum):
@@ -85,6 +87,25 @@ class Notice:
 def look() -> Statement[None]:
     """Notice what nobody is there to see: that places which were held are all paid for."""
     return Statement(Sql("SELECT counterfoil.notice_spent()"), {}, lambda _: None)
+
+
+def years_are_due() -> Statement[bool]:
+    """
+    Whether the years' ends were not looked at for `YEARS_EVERY`; then whoever asks does it, and nobody else.
+
+    It looks at every code, and tells of what is a month ahead: each time a mail is sent would be too often.
+    """
+    return Statement(
+        Sql(
+            "INSERT INTO counterfoil.task AS t (name, next_at) "
+            "VALUES ('year-ends', counterfoil.clock() + :every::interval) ON CONFLICT (name) DO UPDATE "
+            "SET next_at = excluded.next_at "
+            # A time further ahead than that was written by a clock that was set back since.
+            "WHERE t.next_at <= counterfoil.clock() OR t.next_at > excluded.next_at RETURNING t.name"
+        ),
+        {"every": YEARS_EVERY},
+        bool,
+    )
 
 
 def look_at_year_ends() -> Statement[None]:

@@ -29,6 +29,8 @@ IDLE = timedelta(days=30)
 MOST_PEOPLE = 20
 #: Sign-in mails for one member within the life of a link.
 MOST_SIGN_INS = 3
+#: Mails within a day to one address that did not ask for them: from one institution, and from all of them.
+MOST_MAILS_HERE, MOST_MAILS = 5, 10
 #: Seen so long ago, it is written down that a session is still used.
 _SEEN = timedelta(hours=1)
 
@@ -42,6 +44,8 @@ class Member:
         email: None for whoever was given a link by hand, and gave no address yet.
         joined_at: None while only invited.
         link: The invitation that is still good, if there is one.
+        links: All links that are still good: invitations, and those that sign in.
+        claimed: The address that they say is theirs, while the link that proves it is good.
     """
 
     id: int
@@ -53,6 +57,17 @@ class Member:
     last_seen_at: datetime | None
     link: int | None
     link_ends_at: datetime | None
+    links: tuple[Link, ...]
+    claimed: str | None
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link that opens the page still. *kind*: ``invitation`` or ``sign_in``."""
+
+    id: int
+    kind: str
+    ends_at: datetime
 
 
 @dataclass(frozen=True)
@@ -131,7 +146,8 @@ def invite(
             "SELECT outcome, (link).id, (link).member_id, (link).ends_at FROM counterfoil.portal_invite("
             "institution => :institution::bigint, email => :email::text, email_key => :email_key::text, "
             "name => :name::text, by_colleague => :by_colleague::boolean, token_hash => :token_hash::bytea, "
-            "good_for => :good_for::interval, mail => :mail::jsonb, most => :most::integer)"
+            "good_for => :good_for::interval, mail => :mail::jsonb, most => :most::integer, "
+            "most_here => :most_here::integer, most_anywhere => :most_anywhere::integer)"
         ),
         {
             "institution": institution,
@@ -143,6 +159,8 @@ def invite(
             "good_for": INVITATION,
             "mail": json.dumps(mail.as_json()) if mail else None,
             "most": MOST_PEOPLE,
+            "most_here": MOST_MAILS_HERE,
+            "most_anywhere": MOST_MAILS,
         },
         _made,
     )
@@ -207,17 +225,18 @@ def redeem(*, token: str, session: str) -> Statement[str]:
     )
 
 
-def revoke_link(*, institution: int | None, link: int) -> Statement[bool]:
-    """Let an unused link open nothing any more, of an institution or of any (None). False if there is none."""
+def revoke_link(*, institution: int | None, link: int, member: int | None = None) -> Statement[bool]:
+    """
+    Let an unused link open nothing any more, of an institution or of any (None), of a member or of any (None). False if
+    there is none.
+    """
     return Statement(
         Sql(
-            "UPDATE counterfoil.portal_link AS l SET revoked_at = (SELECT counterfoil.clock()) "
-            "FROM counterfoil.portal_member AS m WHERE m.id = l.member_id AND l.id = :link::bigint "
-            "AND (:institution::bigint IS NULL OR m.institution_id = :institution::bigint) "
-            "AND l.redeemed_at IS NULL AND l.revoked_at IS NULL RETURNING l.id"
+            "SELECT counterfoil.portal_call_off(institution => :institution::bigint, member => :member::bigint, "
+            "link => :link::bigint) AS called_off"
         ),
-        {"institution": institution, "link": link},
-        bool,
+        {"institution": institution, "member": member, "link": link},
+        lambda rows: bool(rows[0]["called_off"]),
     )
 
 
@@ -250,16 +269,18 @@ def seen(*, session: int) -> Statement[None]:
     )
 
 
-def sign_out(*, visit: Visit, everywhere: bool) -> Statement[None]:
-    """End this session, or all of this member's."""
+def sign_out(*, institution: int, member: int, session: int | None = None) -> Statement[bool]:
+    """
+    End a member's session; or all of them, and their sign-in links that are out (None). False if there is no such
+    member of this institution.
+    """
     return Statement(
         Sql(
-            "UPDATE counterfoil.portal_session SET ended_at = (SELECT counterfoil.clock()) "
-            "WHERE member_id = :member::bigint AND (:everywhere::boolean OR id = :session::bigint) "
-            "AND ended_at IS NULL RETURNING id"
+            "SELECT counterfoil.portal_sign_out(institution => :institution::bigint, member => :member::bigint, "
+            "session => :session::bigint) AS signed_out"
         ),
-        {"member": visit.member, "session": visit.session, "everywhere": everywhere},
-        lambda _: None,
+        {"institution": institution, "member": member, "session": session},
+        lambda rows: bool(rows[0]["signed_out"]),
     )
 
 
@@ -282,36 +303,44 @@ def remove(*, institution: int, member: int) -> Statement[bool]:
     )
 
 
-def describe(*, visit: Visit, name: str, email: str | None) -> Statement[bool]:
-    """A member says who they are. Whoever was invited without an address gives it once. False: it is a colleague's."""
+def describe(*, visit: Visit, name: str) -> Statement[None]:
+    """A member says what they are called."""
     return Statement(
         Sql(
-            "UPDATE counterfoil.portal_member AS m SET name = :name::text, "
-            "email = coalesce(m.email, :email::text), email_key = coalesce(m.email_key, :email_key::text) "
-            "WHERE m.id = :member::bigint AND NOT EXISTS (SELECT FROM counterfoil.portal_member AS other "
-            "WHERE other.institution_id = m.institution_id AND other.email_key = :email_key::text "
-            "AND other.removed_at IS NULL AND other.id <> m.id) RETURNING m.id"
+            "UPDATE counterfoil.portal_member SET name = :name::text "
+            "WHERE id = :member::bigint AND removed_at IS NULL RETURNING id"
         ),
-        {
-            "member": visit.member,
-            "name": name,
-            "email": email,
-            "email_key": address_key(email) if email is not None else None,
-        },
-        bool,
+        {"member": visit.member, "name": name},
+        lambda _: None,
     )
 
 
-def set_alert(*, visit: Visit, on: bool, percent: int, mail: bool) -> Statement[None]:
-    """The institution's own alert, for all its people; and whether this member wants notices by mail."""
+def set_alert(
+    *, visit: Visit, on: bool, percent: int, mail: bool, was: tuple[bool, int] | None = None
+) -> Statement[bool]:
+    """
+    The institution's own alert, for all its people; and whether this member wants notices by mail.
+
+    *was*: the alert that this member saw. False: a colleague set another meanwhile, which stays.
+    """
     return Statement(
         Sql(
             "WITH own AS (UPDATE counterfoil.portal_member SET wants_notices = :mail::boolean "
             "WHERE id = :member::bigint) UPDATE counterfoil.institution SET alert_on = :on::boolean, "
-            "alert_percent = :percent::integer WHERE id = :institution::bigint RETURNING id"
+            "alert_percent = :percent::integer WHERE id = :institution::bigint AND (NOT :seen::boolean "
+            "OR (alert_on, alert_percent) = (:was_on::boolean, :was_percent::integer)) RETURNING id"
         ),
-        {"on": on, "percent": percent, "mail": mail, "member": visit.member, "institution": visit.institution.id},
-        lambda _: None,
+        {
+            "on": on,
+            "percent": percent,
+            "mail": mail,
+            "member": visit.member,
+            "institution": visit.institution.id,
+            "seen": was is not None,
+            "was_on": was[0] if was else None,
+            "was_percent": was[1] if was else None,
+        },
+        bool,
     )
 
 
@@ -427,6 +456,8 @@ def _member(row: Row) -> Member:
         last_seen_at=reading.when(row["last_seen_at"]),
         link=row["link"],
         link_ends_at=reading.when(row["link_ends_at"]),
+        links=tuple(Link(one["id"], one["kind"], reading.moment(one["ends_at"])) for one in document(row["links"])),
+        claimed=row["claimed"],
     )
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from tests.support.admin import SignIn, error_of, fields, text_of
+from tests.support.races import beside, until
 from tests.support.serving import Service
 
+from counterfoil.service.roles import Role
 from counterfoil.simulator import Running
 
 NEW = "/admin/institutions/northfold/new-code"
@@ -183,7 +186,7 @@ class TestTheCap:
         """The note is shown with who and what, on both pages."""
         service.code(cap=2)
         period = service.get("/v1/codes/NORTH-26")["period"]
-        typed = {"period": period, "cap": "1,000", "note": "Asked for <by> Ada"}
+        typed = {"period": period, "was": "2", "cap": "1,000", "note": "Asked for <by> Ada"}
         said = staff.post(CAP, data=typed)
         assert (said.status_code, said.headers["location"]) == (
             303, f"/admin/codes/n0rth26?period={period}&told=cap-set"
@@ -202,7 +205,7 @@ class TestTheCap:
             simulator.pay(service.open(f"{name}@school.test")["session_id"])
         service.open("c@school.test")
         period = service.get("/v1/codes/NORTH-26")["period"]
-        typed = {"period": period, "cap": "1", "note": "Too many"}
+        typed = {"period": period, "was": "5", "cap": "1", "note": "Too many"}
         said = staff.post(CAP, data=typed)
         assert said.status_code == 409
         assert "3 places are in use" in error_of(said, "cap")
@@ -222,12 +225,13 @@ class TestTheCap:
         service.code(cap=5)
         service.open("a@school.test")
         period = service.get("/v1/codes/NORTH-26")["period"]
-        assert staff.post(CAP, data={"period": period, "cap": "1", "note": ""}).status_code == 303
+        assert staff.post(CAP, data={"period": period, "was": "5", "cap": "1"}).status_code == 303
 
     def test_none(self, staff: httpx.Client, service: Service) -> None:
         service.code(cap=1)
         period = service.get("/v1/codes/NORTH-26")["period"]
-        assert staff.post(CAP, data={"period": period, "cap": "", "uncapped": "yes", "note": ""}).status_code == 303
+        typed = {"period": period, "was": "1", "cap": "", "uncapped": "yes"}
+        assert staff.post(CAP, data=typed).status_code == 303
         assert service.get("/v1/codes/NORTH-26/usage")["cap"] is None
         assert " checked" in staff.get(f"{CAP}?period={period}").text
 
@@ -237,7 +241,7 @@ class TestTheCap:
     def test_bad_input(self, staff: httpx.Client, service: Service, typed: dict[str, str]) -> None:
         service.code(cap=2)
         period = service.get("/v1/codes/NORTH-26")["period"]
-        said = staff.post(CAP, data={"period": period, "cap": "3", "note": "mine"} | typed)
+        said = staff.post(CAP, data={"period": period, "was": "2", "cap": "3", "note": "mine"} | typed)
         assert said.status_code == 422
         assert error_of(said, next(iter(typed)))
         assert service.get("/v1/codes/NORTH-26/usage")["cap"] == 2
@@ -247,3 +251,77 @@ class TestTheCap:
         for wrong in ("2026", "x", "2026-27'--"):
             assert staff.post(CAP, data={"period": wrong, "cap": "3", "note": ""}).status_code == 422
             assert staff.get(CAP, params={"period": wrong}).status_code == 422
+
+    def test_two_people_do_not_overwrite_each_other_unseen(
+        self, staff: httpx.Client, signed: SignIn, service: Service
+    ) -> None:
+        """Whoever is second is told what it is and by whom, keeps what they typed, and may set it again."""
+        service.code(cap=2)
+        period = service.get("/v1/codes/NORTH-26")["period"]
+        mine, theirs = (fields(staff.get(f"{CAP}?period={period}")) for _ in range(2))
+        assert signed(Role.OWNER).post(CAP, data=theirs | {"cap": "7"}).status_code == 303
+        said = staff.post(CAP, data=mine | {"cap": "3", "note": "Ada asked"})
+        assert said.status_code == 409
+        assert "owner@seller.test changed this cap while you did. It is 7 by now." in text_of(said)
+        assert service.get("/v1/codes/NORTH-26/usage")["cap"] == 7
+        again = fields(said)
+        assert (again["cap"], "Ada asked" in said.text) == ("3", True)
+        assert staff.post(CAP, data=again).status_code == 303
+        assert service.get("/v1/codes/NORTH-26/usage")["cap"] == 3
+
+    def test_what_no_form_of_ours_showed_is_shown_first(self, staff: httpx.Client, service: Service) -> None:
+        service.code(cap=2)
+        period = service.get("/v1/codes/NORTH-26")["period"]
+        for was in ("", "3", "none", "-2", "2.0", "9" * 30):
+            said = staff.post(CAP, data={"period": period, "was": was, "cap": "9"})
+            assert (said.status_code, fields(said)["was"], fields(said)["cap"]) == (409, "2", "9")
+        assert service.get("/v1/codes/NORTH-26/usage")["cap"] == 2
+
+    def test_a_cap_and_none_are_told_apart(self, staff: httpx.Client, service: Service) -> None:
+        service.code(cap=None)
+        offered = fields(staff.get(CAP))
+        service.client.put(f"/v1/codes/NORTH-26/allocations/{offered['period']}", json={"cap": 0})
+        said = staff.post(CAP, data=offered)
+        assert (said.status_code, "It is 0 by now" in text_of(said)) == (409, True)
+
+    def test_a_refusal_prepares_no_period(self, staff: httpx.Client, service: Service) -> None:
+        """The code was changed meanwhile, by somebody who is named; its new cap still holds for the period."""
+        service.code(cap=2)
+        offered = fields(staff.get(f"{CAP}?period=2031-32"))
+        assert staff.post(EDIT, data=fields(staff.get(EDIT)) | {"cap": "9"}).status_code == 303
+        said = staff.post(CAP, data=offered | {"cap": "4"})
+        assert (said.status_code, "staff@seller.test changed this cap" in text_of(said)) == (409, True)
+        assert service.get("/v1/codes/NORTH-26/allocations")["data"] == []
+        assert staff.post(CAP, data=fields(said)).status_code == 303
+
+    def test_who_comes_while_it_is_set_is_counted(
+        self, staff: httpx.Client, service: Service, database: str, connection: psycopg.Connection[Any]
+    ) -> None:
+        """What is confirmed is compared with what is in use under the lock, and not before it."""
+        service.code(cap=5)
+        service.open("a@school.test")
+        period = service.get("/v1/codes/NORTH-26")["period"]
+        typed = {"period": period, "was": "5", "cap": "0", "known": "1"}
+        waits = "SELECT count(*) FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))"
+        with psycopg.connect(database) as other:
+            other.execute("SELECT FROM counterfoil.allocation FOR UPDATE")
+            with beside(lambda: staff.post(CAP, data=typed)) as answer:
+                until(lambda: connection.execute(waits, (other.info.backend_pid,)).fetchone() == (1,))
+                other.execute("UPDATE counterfoil.allocation SET used = used + 1")
+                other.commit()
+                said = answer.result(20)
+        assert (said.status_code, "2 places are now in use" in error_of(said, "cap")) == (409, True)
+        assert service.get("/v1/codes/NORTH-26/usage")["cap"] == 5
+
+    def test_a_note_is_of_its_change(self, staff: httpx.Client, service: Service) -> None:
+        """Whoever gives none says nothing, neither in the log nor on the page."""
+        service.code(cap=2)
+        period = service.get("/v1/codes/NORTH-26")["period"]
+        for was, cap, note in (("2", "3", "Ada asked"), ("3", "4", ""), ("4", "4", "Ada asked")):
+            assert staff.post(CAP, data={"period": period, "was": was, "cap": cap, "note": note}).status_code == 303
+        third, second, first = service.get("/v1/audit", action="cap.set")["data"]
+        assert [one["after"]["note"] for one in (first, second, third)] == ["Ada asked", None, "Ada asked"]
+        shown = text_of(staff.get(f"{CAP}?period={period}"))
+        assert shown.count("Ada asked") == 2
+        service.client.put(f"/v1/codes/NORTH-26/allocations/{period}", json={"cap": 4})
+        assert service.get("/v1/codes/NORTH-26/usage")["note"] is None

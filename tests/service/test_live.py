@@ -2,6 +2,7 @@
 
 import asyncio
 import queue
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -190,3 +191,39 @@ def test_it_keeps_nobody_signed_in(
             account(host, Role.READ_ONLY)
             assert one.hears_a_change()
     assert connection.execute("SELECT last_seen_at FROM counterfoil.account_session").fetchall() == before
+
+
+@pytest.mark.parametrize("path", ["/admin", "/admin/codes", "/admin/redemptions", "/admin/institutions/northfold"])
+def test_a_list_is_live_while_it_is_empty(staff: httpx.Client, service: Service, path: str) -> None:
+    """So that the first of it is seen without a reload: the region is there before, and by the same name after."""
+
+    def list_of(page: httpx.Response) -> list[str]:
+        (around,) = re.findall(
+            r'<div id="([\w-]+)" data-live="/admin/live">(.*?)</div>\s*(?=</main>|<h2>)', page.text, re.DOTALL
+        )
+        return list(around)
+
+    if path.endswith("northfold"):
+        service.post("/v1/institutions", {"name": "Northfold", "time_zone": "Europe/London"}, status=201)
+        service.post("/v1/products", {"id": "hub", "name": "Hub", "amount": 2000, "currency": "gbp", "unlocks": []})
+    before = list_of(staff.get(path))
+    assert 'class="empty"' in before[1]
+    service.code()
+    service.open("a@school.test")
+    after = list_of(staff.get(path))
+    assert after[0] == before[0]
+    assert 'class="empty"' not in after[1]
+
+
+def test_times_as_the_reader_writes_them(signed: SignIn, service: Service) -> None:
+    """Of what has no zone of its own: days by the reader's language, the moment for programs, and the zone said."""
+    owner = signed(Role.OWNER)
+    service.code()
+    shown = [
+        owner.get(path, headers={"Accept-Language": language}).text
+        for path in ("/admin/audit", "/admin/accounts")
+        for language in ("de", "en-US")
+    ]
+    for german, american in (shown[:2], shown[2:]):
+        assert re.search(r'<time datetime="[\d-]+T[\d:+]+">\d+\. \w+ \d{4}, \d\d:\d\d UTC</time>', german)
+        assert re.search(r'<time datetime="[\d-]+T[\d:+]+">\w+ \d+, \d{4}, \d+:\d\d\s[AP]M UTC</time>', american)

@@ -17,6 +17,7 @@ from tests.support.serving import ADMIN_KEY, Service, serving
 
 from counterfoil import attention, mail, portal
 from counterfoil.hosts.psycopg import AsyncPsycopg, Psycopg
+from counterfoil.listening import listen
 from counterfoil.mail import WAITS, Draft
 from counterfoil.service.mailing import Mailer
 from counterfoil.service.settings import load
@@ -208,3 +209,16 @@ def test_the_lease_is_longer_than_what_is_taken_on_can_last() -> None:
 
     # Connecting, greeting, STARTTLS, signing in, sender, recipient, text, and leaving.
     assert timedelta(seconds=mailing.AT_ONCE * smtp.TIMEOUT * 5) < mail.LEASE
+    assert timedelta(seconds=mailing.AT_ONCE * mailing._LONGEST) < mail.LEASE
+
+
+async def test_a_mail_has_a_longest_time(
+    host: Psycopg, database: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However its server keeps it waiting, inside the times of the single steps; it is tried again."""
+    monkeypatch.setattr("counterfoil.service.mailing._LONGEST", 0.2)
+    write(host)
+    with listen("127.0.0.1") as silent:
+        assert await look(database, f"smtp://127.0.0.1:{silent.getsockname()[1]}") == ["failed"]
+    one = the_only(host)
+    assert (one.status, one.last_error) == ("waiting", "TimeoutError: ")

@@ -7,6 +7,8 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 from tests.conftest import Clock
 from tests.support.places import Verbs, code, lapse, school
+from tests.support.races import until
+from tests.support.serving import serving
 
 from counterfoil import catalogue, mail, notices, portal
 from counterfoil.hosts.psycopg import AsyncPsycopg, Psycopg
@@ -15,6 +17,7 @@ from counterfoil.notices import Kind
 from counterfoil.periods import Calendar
 from counterfoil.service.mailing import Mailer
 from counterfoil.service.settings import load
+from counterfoil.simulator import Running
 from counterfoil.tokens import new_token
 
 
@@ -190,6 +193,29 @@ class TestTheYearsEnd:
         clock.advance(days=310)
         host.run(notices.look_at_year_ends())
         assert World(host, shop).told() == []
+
+    def test_whatever_reconciling_does(self, database: str, simulator: Running, clock: Clock, host: Psycopg) -> None:
+        """They come by the process that writes mails, also where nothing is reconciled at intervals."""
+        clock.advance(days=310)
+        with serving(
+            database,
+            simulator,
+            COUNTERFOIL_RECONCILE_INTERVAL="0",
+            COUNTERFOIL_MAIL_INTERVAL="1s",
+            COUNTERFOIL_SELLER_MAIL="me@shop.example",
+        ) as service:
+            service.code(cap=4)
+            # Whether the process looked before or after the code was made: it looks again when an hour has passed.
+            clock.advance(hours=1, minutes=1)
+            until(lambda: [one.recipient for one in host.run(mail.mails())] == ["me@shop.example"])
+        assert "4 places not used, and the year is about to end" in host.run(mail.mails())[0].subject
+
+    def test_by_one_process_each_hour(self, host: Psycopg, clock: Clock) -> None:
+        assert [host.run(notices.years_are_due()) for _ in range(2)] == [True, False]
+        clock.advance(minutes=61)
+        assert host.run(notices.years_are_due()) is True
+        clock.advance(days=-2)
+        assert [host.run(notices.years_are_due()) for _ in range(2)] == [True, False]
 
 
 class TestMails:

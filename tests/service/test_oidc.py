@@ -139,8 +139,19 @@ class TestGetsIn:
             assert part in begun
         assert "SameSite=strict" in with_provider(browser).headers["set-cookie"]
 
+    def test_back_to_the_page(self, browser: httpx.Client, identity: Identity, mina: Any) -> None:
+        for wanted, led in (("/admin/codes?q=a.b", "/admin/codes?q=a.b"), ("//evil.test", "/admin")):
+            begun = browser.get(OIDC, params={"next": wanted})
+            back = httpx.get(begun.headers["location"], trust_env=False).headers["location"]
+            assert f'content="0; url={led}"' in browser.get(back).text
+
     def test_the_page_leads_there(self, browser: httpx.Client) -> None:
         assert f'href="{OIDC}">Sign in with 127.0.0.1<' in browser.get(SIGN_IN).text
+
+    def test_or_by_the_name_that_is_set(self, identity: Identity, server: embedded.Server, simulator: Running) -> None:
+        with serving(server.url, simulator, **identity.settings, COUNTERFOIL_OIDC_NAME="Acme & Söhne") as service:
+            said = httpx.get(f"{service.url}{SIGN_IN}", trust_env=False)
+        assert f'href="{OIDC}">Sign in with Acme &amp; Söhne<' in said.text
 
 
 class TestGetsNobodyIn:
@@ -151,6 +162,16 @@ class TestGetsNobodyIn:
     def test_a_disabled_account(self, browser: httpx.Client, identity: Identity, mina: Any, host: Psycopg) -> None:
         host.run(accounts.disable(id=mina.id))
         refused(browser, with_provider(browser), 403, "No account that is open has the address mina@seller.test")
+
+    @pytest.mark.parametrize("said", ["faß@seller.test", "ﬀass@seller.test", "fass@ſeller.test"])
+    def test_an_address_that_only_reads_like_an_accounts(
+        self, browser: httpx.Client, identity: Identity, host: Psycopg, clock: Clock, said: str
+    ) -> None:
+        """What we compare without regard to case may be two people's there."""
+        for known in ("fass@seller.test", "ffass@seller.test"):
+            account(host, Role.STAFF, known)
+        identity.told["email"] = said
+        refused(browser, with_provider(browser), 403, "letters beyond plain ones", "sign in with a password")
 
     @pytest.mark.parametrize("verified", [False, None, "true", 1])
     def test_an_address_that_was_not_verified(

@@ -1,43 +1,35 @@
 """
 Who may do what, route by route: read from the application's own routes, so that a route without a rule fails.
 
-The seller's pages declare their role where they are declared; the API its scope; an institution's pages are behind its
-door. All else is in the table `RULES`.
+The seller's pages declare their role where they are declared; the API its scope. All else is in the table `RULES`.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
+from fastapi import APIRouter
 from tests.support.admin import SIGN_IN, SignIn
-from tests.support.commands import SETTINGS
+from tests.support.route_table import application, methods_of, routes_of
 from tests.support.serving import ADMIN_KEY, Service
 
 from counterfoil import verbs
 from counterfoil.hosts.psycopg import Psycopg
-from counterfoil.service.app import create_app
 from counterfoil.service.openapi import SCOPE
 from counterfoil.service.pages.admin.door import ROLE, AdminRoute, Role
 from counterfoil.service.pages.portal.door import PortalRoute
 from counterfoil.service.routing import ScopedRoute
-from counterfoil.service.settings import load
-
-#: With what is an extra, so that its routes are seen as well.
-OIDC = {
-    "COUNTERFOIL_OIDC_ISSUER": "https://id.example",
-    "COUNTERFOIL_OIDC_CLIENT_ID": "counterfoil",
-    "COUNTERFOIL_OIDC_CLIENT_SECRET": "a-secret",
-}
 
 #: Anybody may, and is told nothing about anybody.
 ANYBODY = "anybody"
 #: Shows or changes what a browser began, to that browser alone.
 ITS_BROWSER = "its browser"
+#: Shows or changes what is of one institution, to whoever belongs to it: walked in test_portal.py.
+ITS_INSTITUTION = "its institution"
 #: A signature or a key of its own kind, tested where that is.
 ITS_OWN = "its own"
 
@@ -62,11 +54,25 @@ RULES: dict[tuple[str, str], str] = {
     ("GET", "/metrics"): ITS_OWN,
     # With Stripe's signature: test_webhook.py.
     ("POST", "/webhooks/stripe"): ITS_OWN,
-    # Before the door of an institution's pages. What is behind it is walked in test_portal.py.
+    # Before the door of an institution's pages, and behind it.
     ("GET", "/portal"): ANYBODY,
     ("POST", "/portal/sign-in"): ANYBODY,
     ("GET", "/portal/links/{token}"): ITS_OWN,
     ("POST", "/portal/links/{token}"): ITS_OWN,
+    ("GET", "/portal/addresses/{token}"): ITS_OWN,
+    ("POST", "/portal/addresses/{token}"): ITS_OWN,
+    ("GET", "/portal/codes/{code}"): ITS_INSTITUTION,
+    ("GET", "/portal/codes/{code}/sheet"): ITS_INSTITUTION,
+    ("GET", "/portal/codes/{code}/redemptions.csv"): ITS_INSTITUTION,
+    ("POST", "/portal/codes/{code}/more"): ITS_INSTITUTION,
+    ("GET", "/portal/alerts"): ITS_INSTITUTION,
+    ("POST", "/portal/alerts"): ITS_INSTITUTION,
+    ("GET", "/portal/people"): ITS_INSTITUTION,
+    ("POST", "/portal/people"): ITS_INSTITUTION,
+    ("POST", "/portal/people/me"): ITS_INSTITUTION,
+    ("POST", "/portal/people/{id}/remove"): ITS_INSTITUTION,
+    ("POST", "/portal/people/links/{id}/revoke"): ITS_INSTITUTION,
+    ("POST", "/portal/sign-out"): ITS_INSTITUTION,
     ("GET", "/admin/sign-in"): ANYBODY,
     ("POST", "/admin/sign-in"): ANYBODY,
     # Before the door as well, and back in the browser that began: test_oidc.py.
@@ -83,44 +89,30 @@ ONES_OWN = {
 }
 
 
-def _routes(routes: Any) -> Iterator[Any]:
-    for route in routes:
-        # What is included is held as it was, to be looked at when it is asked for.
-        if hasattr(route, "original_router"):
-            assert not route.include_context.prefix, "a prefix given to include_router is not seen here"
-            yield from _routes(route.original_router.routes)
-        else:
-            yield route
-
-
-ALL = list(
-    _routes(
-        create_app(
-            load(COUNTERFOIL_DATABASE_URL="postgresql://", COUNTERFOIL_ADMIN_KEY=ADMIN_KEY, **SETTINGS, **OIDC)
-        ).routes
-    )
-)
-
-
-def _methods(route: Any) -> list[str]:
-    return sorted((getattr(route, "methods", None) or {"GET"}) - {"HEAD"})
-
+ALL = routes_of(application())
 
 ADMIN = [
-    (method, route.path, route.role) for route in ALL if isinstance(route, AdminRoute) for method in _methods(route)
+    (method, route.path, route.role) for route in ALL if isinstance(route, AdminRoute) for method in methods_of(route)
 ]
 API = [
     (method, route.path, route.openapi_extra[SCOPE])
     for route in ALL
     if isinstance(route, ScopedRoute)
-    for method in _methods(route)
+    for method in methods_of(route)
 ]
-OTHER = {
-    (method, route.path)
-    for route in ALL
-    if not isinstance(route, AdminRoute | PortalRoute | ScopedRoute)
-    for method in _methods(route)
-}
+
+
+def _others(routes: list[Any]) -> dict[tuple[str, str], bool]:
+    """The routes whose rule is in the table, and whether each is behind the door of an institution's pages."""
+    return {
+        (method, route.path): isinstance(route, PortalRoute)
+        for route in routes
+        if not isinstance(route, AdminRoute | ScopedRoute)
+        for method in methods_of(route)
+    }
+
+
+OTHER = _others(ALL)
 
 
 def _filled(path: str) -> str:
@@ -133,7 +125,20 @@ def _filled(path: str) -> str:
 
 class TestEachRouteHasARule:
     def test_all_else_is_in_the_table(self) -> None:
-        assert RULES.keys() == OTHER
+        assert RULES.keys() == OTHER.keys()
+
+    def test_a_new_route_of_an_institutions_pages_is_named(self) -> None:
+        """Whoever adds one and says no rule is told which."""
+        app = application()
+        more = APIRouter(prefix="/portal", route_class=PortalRoute)
+        more.add_api_route("/new", lambda: None, methods=["POST"])
+        app.include_router(more)
+        assert _others(routes_of(app)).keys() - RULES.keys() == {("POST", "/portal/new")}
+
+    def test_what_is_an_institutions_is_behind_its_door(self) -> None:
+        assert {key for key, rule in RULES.items() if rule is ITS_INSTITUTION} == {
+            key for key, behind in OTHER.items() if behind
+        }
 
     def test_the_walk_sees_them(self) -> None:
         """One of each kind, so that a framework that hides them is noticed."""
@@ -196,7 +201,8 @@ class TestTheSellersPages:
         for method, path, _ in ADMIN:
             for headers in ({}, {"Authorization": f"Bearer {ADMIN_KEY}"}, {"Cookie": "counterfoil_admin=" + "x" * 43}):
                 said = browser.request(method, _filled(path), headers=headers)
-                assert (said.status_code, said.headers.get("location")) == (303, SIGN_IN), (method, path)
+                to = said.headers.get("location", "").partition("?")[0]
+                assert (said.status_code, to) == (303, SIGN_IN), (method, path)
                 assert said.text == ""
         assert _everything(connection) == before
 

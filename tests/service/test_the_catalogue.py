@@ -295,6 +295,17 @@ class TestCaps:
         assert school.open("a@school.test", status=200)["url"] == first["url"]
         refused(school.client.post("/v1/checkouts", json=school.order("c@school.test")), 409, "allocation-held")
 
+    def test_only_while_it_is_what_was_seen(self, school: Service) -> None:
+        """For whoever says what they saw, also that they saw no cap; whoever says nothing sets it."""
+        code = school.post("/v1/codes", CODE, status=201)
+        for was in (None, 3):
+            said = refused(self.put(school, code["period"], cap=5, was=was), 409, "cap-moved")
+            assert (said["cap"], "it is 2 places now" in said["detail"]) == (2, True)
+        assert self.put(school, code["period"], cap=None, was=2).json()["cap"] is None
+        assert refused(self.put(school, code["period"], cap=5, was=2), 409, "cap-moved")["cap"] is None
+        assert self.put(school, code["period"], cap=5, was=None).json()["cap"] == 5
+        assert self.put(school, code["period"], cap=6).json()["cap"] == 6
+
     def test_to_nothing(self, school: Service) -> None:
         code = school.post("/v1/codes", CODE, status=201)
         assert self.put(school, code["period"], cap=0).json()["remaining"] == 0

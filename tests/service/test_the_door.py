@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from tests.support.serving import ADMIN_KEY, Service
 
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.service import auth
+from counterfoil.tokens import new_token
 
 #: Every call of the API that is built, with the least scope that reaches it.
 CALLS = [
@@ -357,3 +359,17 @@ class TestTheDocument:
         assert "<em>cap</em> is the default" in page.text
         assert 'src="http' not in page.text
         assert 'href="http' not in page.text.replace('href="https://www.rfc-editor.org', "")
+
+
+def test_what_opens_a_page_once_is_not_in_the_log(
+    service: Service, connection: psycopg.Connection[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not even where the request that carries it breaks."""
+    secret = new_token()
+    connection.execute("ALTER TABLE counterfoil.portal_link RENAME TO gone")
+    try:
+        assert service.client.post(f"/portal/links/{secret}").status_code == 500
+    finally:
+        connection.execute("ALTER TABLE counterfoil.gone RENAME TO portal_link")
+    assert "unexpected error in POST /portal/links/…" in caplog.text
+    assert secret not in caplog.text

@@ -48,6 +48,16 @@ class LastOwner(Refusal):
         super().__init__("This is the last owner. Make another account an owner first.")
 
 
+class AccountMoved(Refusal):
+    """Somebody else changed the account since it was read."""
+
+    code = "invalid-request"
+    title = "Changed meanwhile"
+
+    def __init__(self) -> None:
+        super().__init__("Somebody else changed this account meanwhile. Nothing was saved: look at what it is now.")
+
+
 @dataclass(frozen=True)
 class Account:
     """
@@ -130,14 +140,17 @@ def credentials(email: str) -> Statement[Credentials | None]:
     )
 
 
-def change(*, id: int, name: str, role: Role) -> Statement[bool]:
+def change(*, id: int, name: str, role: Role, was: tuple[str, str] | None = None) -> Statement[bool]:
     """
     Another name, or another role, which holds at once. False: there is no such account.
 
+    *was*: the name and the role that whoever changes it saw.
+
     Raises (when run):
         LastOwner: Nobody could let anybody in afterwards.
+        AccountMoved: It is no longer as it was seen.
     """
-    return _changed(id, name=name, role=str(role))
+    return _changed(id, name=name, role=str(role), was=was)
 
 
 def disable(*, id: int) -> Statement[bool]:
@@ -175,17 +188,21 @@ def _changed(
     first_for: timedelta | None = None,
     disabled: bool | None = None,
     but_session: int | None = None,
+    was: tuple[str, str] | None = None,
 ) -> Statement[bool]:
     def read(rows: Sequence[Row]) -> bool:
         if rows[0]["outcome"] == "last_owner":
             raise LastOwner
+        if rows[0]["outcome"] == "moved":
+            raise AccountMoved
         return bool(rows[0]["outcome"] == "changed")
 
     return Statement(
         Sql(
             "SELECT outcome FROM counterfoil.change_account(id => :id::bigint, name => :name::text, "
             "role => :role::text, password_hash => :password_hash::text, first_for => :first_for::interval, "
-            "disabled => :disabled::boolean, but_session => :but_session::bigint)"
+            "disabled => :disabled::boolean, but_session => :but_session::bigint, "
+            "was => :was::text[])"
         ),
         {
             "id": id,
@@ -195,6 +212,7 @@ def _changed(
             "first_for": first_for,
             "disabled": disabled,
             "but_session": but_session,
+            "was": list(was) if was else None,
         },
         read,
     )

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from counterfoil import notices, verbs
+from counterfoil import verbs
 from counterfoil.reconcile import reconcile
 from counterfoil.replay import replay
 from counterfoil.service.state import State
@@ -43,8 +43,8 @@ async def reconciling(state: State) -> AsyncIterator[None]:
 
 
 async def once(state: State) -> None:
-    """Replay, reconcile, notice, tidy, and say what it came to. Whatever fails, the others are done all the same."""
-    for part in (_replay, _reconcile, _notice, _tidy):
+    """Replay, reconcile, tidy, and say what it came to. Whatever fails, the others are done all the same."""
+    for part in (_replay, _reconcile, _tidy):
         try:
             await part(state)
         except Exception:
@@ -61,11 +61,6 @@ async def _replay(state: State) -> None:
         detail = {"number": report.missed, "url": f"{state.settings.public_url.rstrip('/')}/webhooks/stripe"}
         await state.run(verbs.raise_attention(kind="stripe-webhook-silent", subject="stripe", detail=detail))
     _tell_of(report.interrupted)
-
-
-async def _notice(state: State) -> None:
-    """The years that end with places unused."""
-    await state.run(notices.look_at_year_ends())
 
 
 async def _reconcile(state: State) -> None:

@@ -55,6 +55,43 @@ If it was not you who asked for this, ignore it: nothing happens.
     )
 
 
+def proof(*, recipient: str, institution: str, name: str, token: str, public_url: str) -> Draft:
+    """The mail that asks whether an address is whose it is said to be."""
+    return Draft(
+        "address",
+        recipient,
+        f"Is this your address? The page of {institution}",
+        f"""Hello,
+
+{name or "Somebody"} says on the page of {institution} that this is their address. If it was
+you, say so here, within 15 minutes. The link works once:
+
+{LINK}
+
+If it was not you, ignore it: your address is used for nothing.
+""",
+        f"{public_url.rstrip('/')}/portal/addresses/{token}",
+    )
+
+
+def farewell(*, institution: str, address: str, public_url: str) -> Draft:
+    """The mail to the address that a member had before. Whom it goes to is read when it is written."""
+    return Draft(
+        "address_changed",
+        "",
+        f"Your address on the page of {institution} was changed",
+        f"""Hello,
+
+on the page of {institution} your address is {address} from now on.
+This one does not sign you in any more.
+
+If it was not you, tell a colleague on that page or whoever gave you the code, at
+once: they can take the address out.
+{public_url.rstrip("/")}/portal
+""",
+    )
+
+
 def of_notice(notice: Notice, settings: Settings) -> Iterator[Draft]:
     """The mails of a notice: to the institution's people, and to the seller if they want notices of its kind."""
     base = settings.public_url.rstrip("/")

@@ -56,6 +56,8 @@ class Mailer:
     async def write_notices(self) -> None:
         """Write the mails of notices that have none yet."""
         await self._database.run(notices.look())
+        if await self._database.run(notices.years_are_due()):
+            await self._database.run(notices.look_at_year_ends())
         for notice in await self._database.run(notices.unmailed()):
             drafts = list(letters.of_notice(notice, self._settings))
             await self._database.run(notices.mail(notice=notice, drafts=drafts))

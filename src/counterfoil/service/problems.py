@@ -75,6 +75,11 @@ KINDS: dict[str, Kind] = {
         "Cap below what is used",
         "More places are in use than the new cap allows. Send confirm to lower it anyway.",
     ),
+    "cap-moved": Kind(
+        409,
+        "The cap was changed meanwhile",
+        "It is no longer what you sent as was, but cap. Send that as was to change it all the same.",
+    ),
     "already-exists": Kind(409, "Already exists", "The code, slug or product id is taken. Choose another."),
     "busy": Kind(
         503,

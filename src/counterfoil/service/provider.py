@@ -16,14 +16,22 @@ class Provider:
     issuer: str
     client_id: str
     client_secret: str = field(repr=False)
+    name: str | None = None
 
     @property
     def host(self) -> str:
-        """What people know it by."""
+        """Where it is, as people are told."""
         return urlsplit(self.issuer).hostname or self.issuer
 
+    @property
+    def label(self) -> str:
+        """What people know it by."""
+        return self.name or self.host
 
-def given(issuer: str | None, client_id: str | None, client_secret: str | None) -> Provider | None:
+
+def given(
+    issuer: str | None, client_id: str | None, client_secret: str | None, name: str | None = None
+) -> Provider | None:
     """
     The provider of these settings, or None if there is none.
 
@@ -51,7 +59,7 @@ def given(issuer: str | None, client_id: str | None, client_secret: str | None) 
             "COUNTERFOIL_OIDC_ISSUER is set, and what checks its tokens is not installed: "
             "pip install 'counterfoil[oidc]', or unset the COUNTERFOIL_OIDC_ variables"
         )
-    return Provider(issuer, client_id, client_secret)
+    return Provider(issuer, client_id, client_secret, name)
 
 
 def is_safe(url: str) -> bool:

@@ -97,6 +97,7 @@ class Settings(BaseSettings):
     oidc_issuer: str | None = Field(None, alias="COUNTERFOIL_OIDC_ISSUER")
     oidc_client_id: str | None = Field(None, alias="COUNTERFOIL_OIDC_CLIENT_ID")
     oidc_client_secret: str | None = Field(None, alias="COUNTERFOIL_OIDC_CLIENT_SECRET")
+    oidc_name: str | None = Field(None, alias="COUNTERFOIL_OIDC_NAME", max_length=60)
     database_pool: int = Field(20, alias="COUNTERFOIL_DATABASE_POOL", ge=1, le=200)
     # Not for production: a storm's scratch schema.
     database_schema: str = Field("counterfoil", alias="COUNTERFOIL_DATABASE_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
@@ -136,7 +137,7 @@ class Settings(BaseSettings):
     @property
     def provider(self) -> Provider | None:
         """Who else says who somebody is, on the seller's pages."""
-        return provider.given(self.oidc_issuer, self.oidc_client_id, self.oidc_client_secret)
+        return provider.given(self.oidc_issuer, self.oidc_client_id, self.oidc_client_secret, self.oidc_name)
 
     def new_pace(self) -> Pace:
         """A line for the calls that create sessions: one for each process."""

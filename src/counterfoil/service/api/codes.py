@@ -9,7 +9,7 @@ from fastapi import Query, Request, Response
 from pydantic import Field, model_validator
 
 from counterfoil import catalogue, errors, verbs
-from counterfoil.catalogue import CodeTerms
+from counterfoil.catalogue import CodeTerms, Seen
 from counterfoil.model import Code, RefundPolicy
 from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff, check_chargeable
@@ -108,11 +108,16 @@ class CodeChange(TermsIn):
 
 
 class AllocationIn(Body):
-    """The cap of one period. *confirm* lowers it below what is used: holds may finish, nobody new is let in."""
+    """
+    The cap of one period. *confirm* lowers it below what is used: holds may finish, nobody new is let in.
+
+    With *was* it is set only while the cap is still that; null is no cap.
+    """
 
     cap: Cap | None
     note: LongText | None = None
     confirm: bool = False
+    was: Cap | None = None
 
 
 async def found(state: State, typed: str) -> Code:
@@ -241,7 +246,10 @@ async def allocations(
 
 
 @api.call(
-    "PUT", "/codes/{code}/allocations/{period}", "manage", problems=("code-unknown", "period-invalid", "cap-below-used")
+    "PUT",
+    "/codes/{code}/allocations/{period}",
+    "manage",
+    problems=("code-unknown", "period-invalid", "cap-below-used", "cap-moved"),
 )
 async def set_cap(request: Request, code: str, period: str, body: AllocationIn) -> UsageOut:
     """Set the cap of one period. Raised freely; below what is used only with *confirm*."""
@@ -250,7 +258,13 @@ async def set_cap(request: Request, code: str, period: str, body: AllocationIn) 
     catalogue.check_period(known, period)
     await state.run(
         catalogue.set_cap(
-            code=known, period=period, cap=body.cap, note=body.note, confirmed=body.confirm, shop=state.shop
+            code=known,
+            period=period,
+            cap=body.cap,
+            note=body.note,
+            confirmed=body.confirm,
+            shop=state.shop,
+            seen=Seen(body.was) if "was" in body.model_fields_set else None,
         )
     )
     return UsageOut.of(await state.run(verbs.usage(code=code, period=period)))

@@ -23,7 +23,7 @@ api = router("Institutions")
 #: Why no link was made, in words.
 WHY = {
     "too_many": f"{portal.MOST_PEOPLE} people belong to this page or are invited, which is the most: remove one first.",
-    "too_often": "This address was invited five times within a day. Try again tomorrow.",
+    "too_often": "This address was written to too often within a day. Try again tomorrow.",
     "member": "This address belongs to this page already.",
 }
 

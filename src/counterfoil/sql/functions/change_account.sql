@@ -1,6 +1,7 @@
 -- Change an account; what is NULL stays as it is. Always one row; outcome:
 --   changed
 --   last_owner   nobody could let anybody in afterwards: nothing was changed
+--   moved        its name or its role is no longer `was`, where that is given: nothing was changed
 --   not_found
 --
 -- A new password ends the account's sessions, but the one it was changed in; so does being disabled.
@@ -11,7 +12,8 @@ CREATE FUNCTION counterfoil.change_account(
     password_hash text,
     first_for interval,
     disabled boolean,
-    but_session bigint
+    but_session bigint,
+    was text[] DEFAULT NULL
 )
 RETURNS TABLE (outcome text)
 LANGUAGE plpgsql
@@ -29,6 +31,8 @@ BEGIN
     SELECT a.* INTO known FROM counterfoil.account AS a WHERE a.id = change_account.id FOR UPDATE;
     outcome := CASE
         WHEN known.id IS NULL THEN 'not_found'
+        -- guard: nobodys-role-is-given-back-unseen
+        WHEN was <> ARRAY[known.name, known.role] THEN 'moved'
         WHEN owners = ARRAY[known.id] AND (disabled OR change_account.role <> 'owner') THEN 'last_owner'
         ELSE 'changed'
     END;

@@ -10,13 +10,15 @@ AS $$
     )
 $$;
 
--- Write down what somebody did, in the transaction that does it.
-CREATE FUNCTION counterfoil.keep_record(action text, subject text, before jsonb, after jsonb) RETURNS void
+-- Write down what somebody did, in the transaction that does it. *by*: whom only the function that decides knows.
+CREATE FUNCTION counterfoil.keep_record(
+    action text, subject text, before jsonb, after jsonb, by jsonb DEFAULT NULL
+) RETURNS void
 LANGUAGE sql
 AS $$
     INSERT INTO counterfoil.audit (at, actor_kind, actor_id, actor_name, action, subject, before, after)
     SELECT
         counterfoil.clock(), a.actor ->> 'kind', a.actor ->> 'id', a.actor ->> 'name',
         keep_record.action, keep_record.subject, keep_record.before, keep_record.after
-    FROM (SELECT counterfoil.actor() AS actor) AS a
+    FROM (SELECT coalesce(keep_record.by, counterfoil.actor()) AS actor) AS a
 $$;

@@ -2,7 +2,7 @@
 --   made         the link is good
 --   member       a colleague invited somebody who is there already
 --   too_many     `most` people belong to the institution, or are invited
---   too_often    the same address was invited again and again
+--   too_often    the same address was written to again and again, by this institution or by all of them
 CREATE FUNCTION counterfoil.portal_invite(
     institution bigint,
     email text,
@@ -12,7 +12,9 @@ CREATE FUNCTION counterfoil.portal_invite(
     token_hash bytea,
     good_for interval,
     mail jsonb,
-    most integer
+    most integer,
+    most_here integer,
+    most_anywhere integer
 )
 RETURNS TABLE (outcome text, link counterfoil.portal_link)
 LANGUAGE plpgsql
@@ -20,6 +22,7 @@ AS $$
 DECLARE
     invited counterfoil.portal_member;
     moment timestamptz;
+    made record;
 BEGIN
     -- Two invitations of one institution take turns, so that its people are counted right.
     PERFORM FROM counterfoil.institution AS i WHERE i.id = institution FOR NO KEY UPDATE;
@@ -30,7 +33,15 @@ BEGIN
         outcome := 'member';
         RETURN NEXT; RETURN;
     END IF;
-    IF NOT FOUND THEN
+    -- guard: an-address-is-invited-so-often
+    IF counterfoil.portal_sent_to(portal_invite.email_key, institution, interval '1 day') >= most_here
+        -- guard: an-address-is-invited-so-often-by-all
+        OR counterfoil.portal_sent_to(portal_invite.email_key, NULL, interval '1 day') >= most_anywhere
+    THEN
+        outcome := 'too_often';
+        RETURN NEXT; RETURN;
+    END IF;
+    IF invited.id IS NULL THEN
         IF (
             SELECT count(*) FROM counterfoil.portal_member AS m
             WHERE m.institution_id = institution AND m.removed_at IS NULL AND (
@@ -48,8 +59,17 @@ BEGIN
         VALUES (institution, portal_invite.email, portal_invite.email_key, portal_invite.name, moment)
         RETURNING m.* INTO invited;
     END IF;
-    RETURN QUERY SELECT * FROM counterfoil.portal_link_for(
-        invited.id, 'invitation', portal_invite.token_hash, good_for, portal_invite.mail, 5, interval '1 day'
-    );
+    -- What was sent to the address was counted: here nothing more is.
+    SELECT f.* INTO made FROM counterfoil.portal_link_for(
+        invited.id, 'invitation', portal_invite.token_hash, good_for, portal_invite.mail, NULL, good_for
+    ) AS f;
+    outcome := made.outcome;
+    link := made.link;
+    IF outcome = 'made' THEN
+        PERFORM counterfoil.keep_record(
+            'member.invited', counterfoil.portal_slug(invited), NULL, counterfoil.portal_person(invited)
+        );
+    END IF;
+    RETURN NEXT;
 END
 $$;

@@ -1,6 +1,6 @@
 -- A link for a member, and the mail that carries it, if it is mailed. Always one row; outcome:
 --   made        a newer invitation takes the place of those that were not used
---   too_often   `most` of its kind were made for the member within that time
+--   too_often   `most` of its kind were made for the member within that time; NULL: any number
 --   gone        the member was removed
 CREATE FUNCTION counterfoil.portal_link_for(
     member bigint,

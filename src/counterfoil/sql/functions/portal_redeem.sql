@@ -6,6 +6,7 @@ AS $$
 DECLARE
     moment timestamptz := counterfoil.clock();
     link counterfoil.portal_link;
+    whose counterfoil.portal_member;
 BEGIN
     UPDATE counterfoil.portal_link AS l SET redeemed_at = moment
     FROM counterfoil.portal_member AS m
@@ -26,9 +27,14 @@ BEGIN
     -- Whoever is in needs no other link.
     UPDATE counterfoil.portal_link AS l SET revoked_at = moment
     WHERE l.member_id = link.member_id AND l.redeemed_at IS NULL AND l.revoked_at IS NULL;
+    SELECT m.* INTO whose FROM counterfoil.portal_member AS m WHERE m.id = link.member_id;
     UPDATE counterfoil.portal_member AS m SET joined_at = moment WHERE m.id = link.member_id AND m.joined_at IS NULL;
     INSERT INTO counterfoil.portal_session (member_id, token_hash, created_at, last_seen_at)
     VALUES (link.member_id, session_hash, moment, moment);
+    PERFORM counterfoil.keep_record(
+        CASE WHEN whose.joined_at IS NULL THEN 'member.joined' ELSE 'member.signed_in' END,
+        counterfoil.portal_slug(whose), NULL, counterfoil.portal_person(whose), counterfoil.portal_actor(whose)
+    );
     outcome := 'opened';
     member := link.member_id;
     RETURN NEXT;

@@ -86,7 +86,9 @@ async def change(request: Request, id: str) -> Response:
         return await _one(request, state, account, 422, wrong="Write a name, of 250 characters at most.", name=name)
     if role not in list(Role):
         return await _one(request, state, account, 422, wrong="Choose a role.", name=name)
-    return await _done(request, state, account, accounts.change(id=account.id, name=name.strip(), role=Role(role)))
+    was = (str(given.get("was_name", account.name)), str(given.get("was_role", account.role)))
+    changed = accounts.change(id=account.id, name=name.strip(), role=Role(role), was=was)
+    return await _done(request, state, account, changed)
 
 
 @pages.action("/accounts/{id}/disable", role=Role.OWNER)
@@ -142,8 +144,8 @@ async def _one(
 async def _done(request: Request, state: State, account: Account, statement: Any) -> Response:
     try:
         await state.run(statement)
-    except accounts.LastOwner as refusal:
-        return await _one(request, state, account, 409, wrong=refusal.detail)
+    except (accounts.LastOwner, accounts.AccountMoved) as refusal:
+        return await _one(request, state, await _found(state, str(account.id)), 409, wrong=refusal.detail)
     return RedirectResponse(f"/admin/accounts/{account.id}", 303)
 
 

@@ -16,6 +16,18 @@ pages = AdminRouter()
 _MOST = 50
 
 
+#: What was done with an institution's people; what they are known by is the institution.
+_WORDS = {
+    "member.invited": "Invited to the institution's page",
+    "member.joined": "Opened the page with their invitation",
+    "member.signed_in": "Signed in by a link",
+    "member.signed_out": "Signed out everywhere",
+    "member.link_called_off": "A link to the page was called off",
+    "member.changed": "Proved a new address",
+    "member.removed": "Taken out of the institution's page",
+}
+
+
 @pages.page("/audit")
 async def listed(request: Request, action: str = "", subject: str = "", after: str | None = None) -> Response:
     """Who changed what."""
@@ -30,4 +42,4 @@ async def listed(request: Request, action: str = "", subject: str = "", after: s
         )
     )
     more = cursor(entries[_MOST - 1].id) if len(entries) > _MOST else None
-    return page(request, "admin/audit.html", entries=entries[:_MOST], wanted=wanted, more=more)
+    return page(request, "admin/audit.html", entries=entries[:_MOST], wanted=wanted, more=more, words=_WORDS)

@@ -18,6 +18,7 @@ from starlette.responses import RedirectResponse
 from counterfoil.service import sessions
 from counterfoil.service.acting import acting
 from counterfoil.service.pages import browser
+from counterfoil.service.pages.admin import coming_back
 from counterfoil.service.problems import Problem
 from counterfoil.service.roles import Role
 from counterfoil.service.sessions import Who
@@ -81,7 +82,7 @@ class AdminRoute(APIRoute):
             state = state_of(request)
             who = await who_is(request, state, touch=_by_hand(request))
             if who is None:
-                return RedirectResponse(SIGN_IN, 303)
+                return RedirectResponse(coming_back.asking(SIGN_IN, coming_back.wanted_by(request)), 303)
             if request.method == "POST":
                 browser.must_be_ours(request, state)
             if who.first_password and self.path not in _WITH_FIRST_PASSWORD:

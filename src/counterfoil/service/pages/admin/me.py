@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse
 from counterfoil.service import accounts, passwords, sessions
 from counterfoil.service.fields import row_id
 from counterfoil.service.pages.admin.door import SIGN_IN, AdminRouter, Role, Who, let_out
-from counterfoil.service.pages.admin.sign_in import TRIES
+from counterfoil.service.pages.admin.sign_in import Tried
 from counterfoil.service.pages.rendering import page
 from counterfoil.service.problems import Problem
 from counterfoil.service.state import state_of
@@ -30,15 +30,14 @@ async def change_password(request: Request) -> Response:
     state, who = state_of(request), _with_account(request)
     given = await request.form()
     present, new, again = (str(given.get(name, "")) for name in ("present", "new", "again"))
-    them = TRIES.name(f"account {who.email}", state.settings)
     try:
-        await TRIES.must_pass(state, (them,))
+        tried = await Tried.once(request, state, who.email or "")
     except Problem as problem:
         return await _shown(request, 429, wrong={"present": problem.detail}, headers=dict(problem.headers))
     known = await state.run(accounts.credentials(who.email or ""))
     if known is None or not await state.passwords.are(known.password_hash, present):
         return await _shown(request, 403, wrong={"present": "This is not your present password."})
-    await state.run(TRIES.passed(trusted=(them,), others=()))
+    await tried.passed(state)
     try:
         plain = passwords.check(new, email=who.email or "")
     except ValueError as error:

@@ -50,9 +50,18 @@ async def removed(request: Request, slug: str, id: str) -> Response:
     return _back(institution)
 
 
+@pages.action("/institutions/{slug}/people/{id}/sign-out", role=Role.STAFF)
+async def signed_out(request: Request, slug: str, id: str) -> Response:
+    """End all sessions of somebody, and the links that would begin another."""
+    institution = await _institution(request, slug)
+    if not await state_of(request).run(portal.sign_out(institution=institution.id, member=_number(id))):
+        raise _nothing()
+    return _back(institution)
+
+
 @pages.action("/institutions/{slug}/people/links/{id}/revoke", role=Role.STAFF)
 async def called_off(request: Request, slug: str, id: str) -> Response:
-    """Let an invitation that was not used open nothing any more."""
+    """Let a link that was not used open nothing any more: an invitation, or one that signs in."""
     institution = await _institution(request, slug)
     if not await state_of(request).run(portal.revoke_link(institution=institution.id, link=_number(id))):
         raise _nothing()

@@ -13,6 +13,7 @@ import logging
 import re
 import secrets
 from datetime import timedelta
+from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
@@ -23,7 +24,7 @@ from counterfoil.service import accounts, oidc
 from counterfoil.service.accounts import Account
 from counterfoil.service.acting import acting
 from counterfoil.service.oidc import Flow
-from counterfoil.service.pages.admin import door
+from counterfoil.service.pages.admin import coming_back, door
 from counterfoil.service.pages.admin.sign_in import TRIES, here
 from counterfoil.service.pages.rendering import page
 from counterfoil.service.problems import KINDS, Problem
@@ -50,7 +51,8 @@ async def begin(request: Request) -> Response:
     try:
         await TRIES.must_pass(state, (here(request, state),))
         now = await state.run(records.now())
-        kept = f"{int(now.timestamp())}.{secrets.token_urlsafe(32)}"
+        wanted = coming_back.safe(request.query_params.get("next", ""))
+        kept = f"{int(now.timestamp())}.{secrets.token_urlsafe(32)}.{quote(wanted, safe='').replace('.', '%2E')}"
         to = await oidc.begin(provider, _flow(kept, state), _back(state))
     except Problem as problem:
         return _refused(request, problem)
@@ -77,6 +79,8 @@ async def back(request: Request) -> Response:
         account = await _known(request, state, provider)
     except Problem as problem:
         return _refused(request, problem)
+    # It is a part of what the state was made from: nobody put another there.
+    wanted = coming_back.safe(unquote(request.cookies.get(COOKIE, "").rpartition(".")[2]))
     # This try, and the one that began it.
     for _ in range(2):
         await state.run(TRIES.passed(trusted=(), others=(here(request, state),)))
@@ -86,7 +90,7 @@ async def back(request: Request) -> Response:
             nobodys = await state.passwords.hashed(secrets.token_urlsafe(32))
             await state.run(accounts.set_password(id=account.id, password_hash=nobodys, first=False))
         # A page, and no redirect: the browser sends our strict cookie only where our own page leads.
-        response = await door.let_in(page(request, "admin/signed_in.html"), request, account=account.id)
+        response = await door.let_in(page(request, "admin/signed_in.html", wanted=wanted), request, account=account.id)
     response.delete_cookie(COOKIE, path=PATH)
     return response
 
@@ -105,6 +109,14 @@ async def _known(request: Request, state: State, provider: Provider) -> Account:
         raise oidc.refused(provider, "it said: " + "".join(letter for letter in said if letter.isprintable())[:300])
     leeway = int(state.settings.allowed_skew.total_seconds())
     said = await oidc.verified_email(provider, flow, _back(state), query["code"], leeway)
+    # Letters that are one address to us may be two to the provider: faß@ and fass@ are two people there.
+    # guard: one-address-at-the-provider-is-one-here
+    if not said.isascii():
+        raise Problem(
+            "forbidden",
+            f"{provider.host} told of an address that has letters beyond plain ones. Use another address there, or "
+            "sign in with a password.",
+        )
     try:
         email = accounts.fold(said)
     except ValueError as error:

@@ -26,10 +26,10 @@ ASKED = Throttle("portal mail", most=10, within=timedelta(hours=1))
 
 # Not `no-referrer`: with it browsers send the form's origin as null. `same-origin`, which every answer carries, tells
 # no other site a link either.
-_QUIET = {"X-Robots-Tag": "noindex"}
+QUIET = {"X-Robots-Tag": "noindex"}
 
 #: Why a link opens nothing.
-_WHY = {
+WHY = {
     "used": "This link was used already. Each one works once.",
     "over": "This link is over: an invitation is good for 7 days, a sign-in link for 15 minutes.",
     "revoked": "This link was called off.",
@@ -63,8 +63,8 @@ async def look(request: Request, token: str) -> Response:
     """A button. Looking at a link does not use it: mail scanners look."""
     found = await state_of(request).run(portal.link_state(token=token))
     if found != "good":
-        return page(request, "portal/entrance.html", 410, headers=_QUIET, typed="", wrong=None, why=_WHY[found])
-    return page(request, "portal/link.html", headers=_QUIET)
+        return page(request, "portal/entrance.html", 410, headers=QUIET, typed="", wrong=None, why=WHY[found])
+    return page(request, "portal/link.html", headers=QUIET)
 
 
 @entrance.post("/links/{token}")
@@ -75,7 +75,7 @@ async def redeem(request: Request, token: str) -> Response:
     session = new_token()
     outcome = await state.run(portal.redeem(token=token, session=session))
     if outcome != "opened":
-        return page(request, "portal/entrance.html", 410, headers=_QUIET, typed="", wrong=None, why=_WHY[outcome])
+        return page(request, "portal/entrance.html", 410, headers=QUIET, typed="", wrong=None, why=WHY[outcome])
     return door.let_in(RedirectResponse(door.HOME, 303), session, state)
 
 

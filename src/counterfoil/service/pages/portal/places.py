@@ -145,8 +145,23 @@ async def alert(request: Request) -> Response:
             request, "portal/alerts.html", 422, visit=visit, typed=typed, on="on" in form, mail="mail" in form,
             wrong="The percentage is a whole number from 1 to 99.", saved=False,
         )  # fmt: skip
-    await state.run(portal.set_alert(visit=visit, on="on" in form, percent=int(typed), mail="mail" in form))
+    on, mail, was = "on" in form, "mail" in form, _alert_seen(form.get("was"))
+    if not await state.run(portal.set_alert(visit=visit, on=on, percent=int(typed), mail=mail, was=was)):
+        return page(
+            request, "portal/alerts.html", 409, visit=visit, typed=typed, on=on, mail=mail, saved=False,
+            wrong=f"A colleague changed it meanwhile: it is {_alert_now(visit)} now. Save again to change it to this.",
+        )  # fmt: skip
     return RedirectResponse("/portal/alerts?saved=yes", 303)
+
+
+def _alert_seen(was: object) -> tuple[bool, int] | None:
+    """What the form showed when it was opened, from its hidden field."""
+    on, _, percent = str(was).partition(" ")
+    return (on == "on", int(percent)) if percent.isascii() and percent.isdigit() and len(percent) < 4 else None
+
+
+def _alert_now(visit: portal.Visit) -> str:
+    return f"{visit.alert_percent} %" if visit.alert_on else "off"
 
 
 @pages.get("/alerts")
