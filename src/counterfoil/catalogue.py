@@ -6,6 +6,7 @@ Like the verbs, each function makes one statement; none of these decides about a
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -426,6 +427,8 @@ def _terms_parameters(terms: CodeTerms) -> dict[str, Any]:
         "amount_off": discount.amount_off if isinstance(discount, AmountOff) else None,
         "price": discount.price if isinstance(discount, FixedPrice) else None,
         "currency": None if isinstance(discount, PercentOff) else discount.currency,
+        "currencies": json.dumps({} if isinstance(discount, PercentOff) else dict(discount.currencies)),
+        "at_most": json.dumps(dict(discount.at_most) if isinstance(discount, PercentOff) else {}),
         "per_buyer_limit": terms.per_buyer_limit,
         "starts_on": terms.starts_on,
         "ends_on": terms.ends_on,

@@ -7,6 +7,7 @@ problem code of the contract; what a refusal is over HTTP is one table in ``serv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, ClassVar
 from uuid import UUID
@@ -61,8 +62,11 @@ class CurrencyMismatch(Refusal):
     code = "currency-mismatch"
     title = "The code is for another currency"
 
-    def __init__(self, *, expected: str, got: str) -> None:
-        super().__init__(f"The code's discount is in {expected}, the price in {got}.", expected=expected, got=got)
+    def __init__(self, *, expected: Sequence[str], got: str) -> None:
+        known = " or ".join(expected)
+        super().__init__(f"The code's discount is in {known}, the price in {got}.", expected=expected[0], got=got)
+        if len(expected) > 1:
+            self.fields["currencies"] = list(expected)
 
 
 class DiscountExceedsPrice(Refusal):
@@ -231,6 +235,19 @@ class AmountTooLarge(Refusal):
 
     def __init__(self, *, maximum: int) -> None:
         super().__init__(f"The total is above what Stripe can charge at once ({maximum} minor units).")
+
+
+class AmountNotChargeable(Refusal):
+    """Not a multiple of what Stripe charges in this currency."""
+
+    code = "invalid-request"
+    title = "Amount that cannot be charged"
+
+    def __init__(self, *, amount: int, currency: str, step: int) -> None:
+        below = amount - amount % step
+        near = f"{below} or {below + step}" if below else str(step)
+        message = f"Stripe charges {currency} in multiples of {step} minor units: {amount} is none, {near} is"
+        super().__init__(f"{message}.", step=step, errors=[{"field": "amount", "message": message}])
 
 
 class CapBelowUsed(Refusal):

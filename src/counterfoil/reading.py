@@ -97,10 +97,10 @@ def checkout(value: Any, claim: model.Redemption | None = None) -> model.Checkou
 def discount(doc: Mapping[str, Any]) -> Discount:
     """A code's one discount."""
     if doc["percent"] is not None:
-        return PercentOff(Decimal(doc["percent"]))
+        return PercentOff(Decimal(doc["percent"]), doc["at_most"])
     if doc["amount_off"] is not None:
-        return AmountOff(doc["amount_off"], doc["currency"])
-    return FixedPrice(doc["price"], doc["currency"])
+        return AmountOff(doc["amount_off"], doc["currency"], doc["currencies"])
+    return FixedPrice(doc["price"], doc["currency"], doc["currencies"])
 
 
 def code(value: Any) -> model.Code:

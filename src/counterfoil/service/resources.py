@@ -58,13 +58,19 @@ class InstitutionOut(BaseModel):
 
 
 def discount_out(discount: Discount) -> dict[str, Any]:
-    """A discount as it is shown: one of percent, amount_off and price, an amount with its currency."""
+    """
+    A discount as it is shown: one of percent, amount_off and price, an amount with its currency.
+
+    *currencies* and *at_most* are there only where something is said of them.
+    """
     if isinstance(discount, PercentOff):
         whole = discount.percent == discount.percent.to_integral_value()
-        return {"percent": int(discount.percent) if whole else float(discount.percent)}
+        bound = {"at_most": dict(discount.at_most)} if discount.at_most else {}
+        return {"percent": int(discount.percent) if whole else float(discount.percent), **bound}
+    others = {"currencies": dict(discount.currencies)} if discount.currencies else {}
     if isinstance(discount, AmountOff):
-        return {"amount_off": discount.amount_off, "currency": discount.currency}
-    return {"price": discount.price, "currency": discount.currency}
+        return {"amount_off": discount.amount_off, "currency": discount.currency, **others}
+    return {"price": discount.price, "currency": discount.currency, **others}
 
 
 class CodeOut(BaseModel):

@@ -12,9 +12,10 @@ from counterfoil import calendars, catalogue, errors, verbs
 from counterfoil.catalogue import CodeTerms, Seen
 from counterfoil.model import BuyerIdentity, Code, Institution, RefundPolicy
 from counterfoil.periods import Calendar
-from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
+from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff, check_chargeable
 from counterfoil.service.fields import (
     Amount,
+    Amounts,
     Body,
     Cap,
     Currency,
@@ -41,30 +42,41 @@ RefundPolicyIn = Annotated[RefundPolicy, Field(strict=False)]
 
 
 class DiscountIn(Body):
-    """Exactly one of percent (over 0 to 100, two decimals at most), amount_off and price; amounts with a currency."""
+    """
+    Exactly one of percent (over 0 to 100, two decimals at most), amount_off and price; amounts with a currency.
+
+    *currencies* has the amount in other currencies; *at_most* bounds what a percentage takes off, by currency, and a
+    price in a currency that it does not name is refused.
+    """
 
     percent: Percent | None = None
     amount_off: Amount | None = None
     price: Amount | None = None
     currency: Currency | None = None
+    currencies: Amounts | None = None
+    at_most: Amounts | None = None
 
     @model_validator(mode="after")
     def _one(self) -> DiscountIn:
-        if len(self.model_fields_set - {"currency"}) != 1:
+        if len(self.model_fields_set & {"percent", "amount_off", "price"}) != 1:
             raise ValueError("give exactly one of percent, amount_off and price")
         if (self.percent is None) == (self.currency is None):
             raise ValueError("an amount needs its currency, a percentage has none")
-        self.noun()
+        if self.percent is not None and self.currencies is not None:
+            raise ValueError("a percentage is the same in all currencies; at_most bounds it in some")
+        if self.percent is None and self.at_most is not None:
+            raise ValueError("at_most bounds a percentage, not an amount")
+        check_chargeable(self.noun())
         return self
 
     def noun(self) -> Discount:
         """The discount as a value; it refuses to exist if it makes no sense."""
         if self.percent is not None:
-            return PercentOff(self.percent)
+            return PercentOff(self.percent, self.at_most or {})
         if self.currency is not None and self.amount_off is not None:
-            return AmountOff(self.amount_off, self.currency)
+            return AmountOff(self.amount_off, self.currency, self.currencies or {})
         if self.currency is not None and self.price is not None:
-            return FixedPrice(self.price, self.currency)
+            return FixedPrice(self.price, self.currency, self.currencies or {})
         raise ValueError("give exactly one of percent, amount_off and price")
 
 

@@ -5,7 +5,9 @@ INSERT INTO counterfoil.code AS c (
     starts_on, ends_on, products, refund_policy,
     paused_at,
     batch_id,
-    buyer_identity
+    buyer_identity,
+    currencies,
+    at_most
 )
 SELECT
     i.id, :code::text, :folded::text, :cap::bigint, coalesce(pool.counts_with, pool.id), :percent::numeric,
@@ -13,7 +15,9 @@ SELECT
     :starts_on::date, :ends_on::date, :products::text[], :refund_policy::text,
     CASE WHEN :paused::boolean THEN counterfoil.clock() END,
     :batch::uuid,
-    coalesce(:buyer_identity::text, 'address')
+    coalesce(:buyer_identity::text, 'address'),
+    :currencies::jsonb,
+    :at_most::jsonb
 FROM counterfoil.institution AS i
 LEFT JOIN counterfoil.code AS pool ON pool.folded = :counts_with::text
 WHERE i.id = :institution::bigint AND (:counts_with::text IS NULL OR pool.id IS NOT NULL)

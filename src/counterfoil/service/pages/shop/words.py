@@ -98,6 +98,8 @@ def _told(refusal: errors.Refusal, code: Code | None, reader: Reader) -> Said:
             return Said("We do not recognise this code.", "Check it with whoever gave it to you.", 422)
         case errors.AmountTooSmall():
             return Said("The total would be too small to be charged.", "Buy without the code, or ask us.", 422)
+        case errors.AmountNotChargeable() | errors.AmountTooLarge():
+            return Said("What is left to pay cannot be charged.", "Buy without the code, or ask us.", 422)
         case errors.StripeUnavailable():
             return Said(
                 "The payment page could not be made. Nothing was charged, and no place was used.",
