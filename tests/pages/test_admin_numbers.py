@@ -164,7 +164,7 @@ def test_a_programme_from_nothing(staff: Visitor, shop_front: Service) -> None:
     staff.says("The code was added and works from now on.")
     page.get_by_role("navigation", name="Periods").get_by_role("link", name="next").click()
     staff.says("nothing was set for it")
-    page.get_by_role("link", name="Change the cap").click()
+    page.get_by_role("link", name="Prepare ").click()
     page.get_by_label("Places").fill("80")
     page.get_by_label("Note").fill("The new intake is small.")
     page.get_by_role("button", name="Set the cap").click()
