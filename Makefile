@@ -29,13 +29,14 @@ help:
 demo: .venv/run.stamp
 	@$(BIN)/counterfoil demo $(ARGS)
 
+# Each worker has a PostgreSQL, a simulator and a browser of its own; as many as there are cores. ARGS="-n 0" for one.
 test: .venv/dev.stamp
 	@tools/browser
-	$(BIN)/python -m pytest -m "not deep" $(ARGS)
+	$(BIN)/python -m pytest -n auto -m "not deep" $(ARGS)
 
 test-deep: .venv/dev.stamp
 	@tools/browser
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 simulate: .venv/dev.stamp
 	$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),1000) --first $(or $(FIRST),1) $(ARGS)
@@ -56,7 +57,6 @@ guards: .venv/dev.stamp
 pictures: .venv/dev.stamp
 	@tools/browser
 	COUNTERFOIL_PICTURES=docs/pictures $(BIN)/python -m pytest tests/pages
-	cp build/screenshots/product-with-code.png docs/pictures/storefront.png
 
 # How long each page takes to answer with a million redemptions.
 bench-pages: .venv/dev.stamp

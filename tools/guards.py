@@ -31,7 +31,12 @@ TESTS = [
     "tests/service/test_a_purchase.py",
     "tests/service/test_giving_back.py",
     "tests/service/test_portal.py",
+    "tests/service/test_portal_people.py",
+    "tests/service/test_admin_codes.py",
+    "tests/service/test_coming_back.py",
+    "tests/service/test_accounts.py",
     "tests/service/test_oidc.py",
+    "tests/service/test_forgetting.py",
 ]
 
 

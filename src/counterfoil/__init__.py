@@ -21,6 +21,7 @@ from counterfoil.errors import (
     StripeUnavailable,
 )
 from counterfoil.model import (
+    BuyerIdentity,
     Checkout,
     CheckoutStatus,
     Code,
@@ -51,6 +52,7 @@ __all__ = [
     "AmountOff",
     "BadSignature",
     "Busy",
+    "BuyerIdentity",
     "BuyerLimitReached",
     "Calendar",
     "Checkout",

@@ -92,6 +92,12 @@ KINDS: dict[str, Kind] = {
         "Our rows and Stripe do not agree about {subject}.",
         "`counterfoil reconcile` lists what would be done, and with `--apply` does it.",
     ),
+    "guessing": Kind(
+        "Somebody may be guessing codes: {wrong} wrong ones were typed on the shop's pages within {minutes} minutes, "
+        "from {addresses} addresses, as of {noticed}. Code entry waits for everybody until: {waits_until}.",
+        "An address waits by itself after {most} wrong codes. Replace codes that are short or easy to guess. "
+        "COUNTERFOIL_GUESSING_PAUSE lets code entry wait for everybody when this happens.",
+    ),
     "hoarding": Kind(
         "One address holds places of {subject} that nobody pays for, {unpaid} of them in {period}, and was refused "
         "another.",

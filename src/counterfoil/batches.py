@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from counterfoil import catalogue, errors, reading
 from counterfoil.catalogue import CodeTerms
-from counterfoil.model import Institution
+from counterfoil.model import BuyerIdentity, Institution
 from counterfoil.patterns import HARD_ENOUGH, Form
 from counterfoil.periods import Calendar
 from counterfoil.procedure import Procedure
@@ -51,6 +51,7 @@ def make_codes(
     terms: CodeTerms,
     calendar: Calendar,
     counts_with: str | None = None,
+    buyer_identity: BuyerIdentity | None = None,
     draw: Callable[[Form, int], list[str]] = Form.draw,
 ) -> Procedure[Batch]:
     """
@@ -76,7 +77,13 @@ def make_codes(
         statements: list[Statement[Any]] = [_begin(id, institution, form, number + existing)]
         statements += [
             catalogue.add_code(
-                institution=institution, code=code, terms=terms, calendar=calendar, counts_with=counts_with, batch=id
+                institution=institution,
+                code=code,
+                terms=terms,
+                calendar=calendar,
+                counts_with=counts_with,
+                batch=id,
+                buyer_identity=buyer_identity,
             )
             for code in draw(form, number)
         ]

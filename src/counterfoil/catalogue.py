@@ -6,6 +6,7 @@ Like the verbs, each function makes one statement; none of these decides about a
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -17,8 +18,8 @@ from uuid import UUID
 from counterfoil import errors, reading
 from counterfoil.buyers import buyer_key
 from counterfoil.codes import check_code, fold
-from counterfoil.model import Code, Entitlement, Institution, Product, RefundPolicy, Shop
-from counterfoil.periods import Calendar, check_key
+from counterfoil.model import BuyerIdentity, Code, Entitlement, Institution, Product, RefundPolicy, Shop
+from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
 from counterfoil.statement import Row, Sql, Statement
 
@@ -82,18 +83,31 @@ def add_institution(*, name: str, time_zone: str, year_start: str, slug: str) ->
     )
 
 
-def rename_institution(*, institution: Institution, name: str) -> Statement[Institution | None]:
+def change_institution(
+    *, institution: Institution, name: str, time_zone: str, year_start: str
+) -> Statement[Institution | None]:
     """
-    Give an institution another name; None if somebody else changed it since it was read.
+    Give an institution another name, or another calendar; None if somebody else changed it since it was read.
 
-    Its zone, the start of its year and its slug stay: periods that were counted, and addresses, are made of them.
+    Zone and start of the year say which period is now from now on. No redemption changes, and no allocation: what was
+    counted keeps the period, and the days, that it was counted in.
     """
     return Statement(
         Sql(
-            "UPDATE counterfoil.institution AS i SET name = :name::text "
-            "WHERE i.id = :id::bigint AND i.name = :was::text RETURNING to_jsonb(i) AS institution"
+            "UPDATE counterfoil.institution AS i SET name = :name::text, time_zone = :time_zone::text, "
+            "year_start = :year_start::text WHERE i.id = :id::bigint AND i.name = :was_name::text "
+            "AND i.time_zone = :was_time_zone::text AND i.year_start = :was_year_start::text "
+            "RETURNING to_jsonb(i) AS institution"
         ),
-        {"id": institution.id, "was": institution.name, "name": name},
+        {
+            "id": institution.id,
+            "was_name": institution.name,
+            "was_time_zone": institution.time_zone,
+            "was_year_start": institution.year_start,
+            "name": name,
+            "time_zone": time_zone,
+            "year_start": year_start,
+        },
         lambda rows: reading.institution(rows[0]["institution"]) if rows else None,
     )
 
@@ -193,19 +207,6 @@ def products(
     )
 
 
-def check_period(code: Code, period: str) -> None:
-    """
-    Nothing, if this is a key of the code's calendar.
-
-    Raises:
-        PeriodInvalid: It is not; the message shows what one looks like.
-    """
-    try:
-        check_key(code.calendar, period)
-    except ValueError as error:
-        raise errors.PeriodInvalid(str(error)) from None
-
-
 def check_products(ids: Sequence[str]) -> Statement[None]:
     """
     Nothing, if there are products of all these ids.
@@ -236,10 +237,11 @@ def add_code(
     calendar: Calendar,
     counts_with: str | None = None,
     batch: UUID | None = None,
+    buyer_identity: BuyerIdentity | None = None,
 ) -> Statement[Code]:
     """
-    A new code of an institution. *counts_with* names another code: both count against that one's allocations.
-    *batch*: it is one of several that are made together.
+    A new code of an institution. *counts_with* names another code: both count against that one's allocations, and tell
+    buyers apart by that one's rule (`check_identity`). *batch*: it is one of several that are made together.
 
     Raises (when run):
         AlreadyExists: A code that reads the same was given before.
@@ -259,26 +261,55 @@ def add_code(
         "calendar": str(calendar),
         "counts_with": fold(counts_with) if counts_with is not None else None,
         "batch": batch,
+        "buyer_identity": str(buyer_identity) if buyer_identity is not None else None,
     }
     return Statement(Sql.named("add_code"), parameters, read)
 
 
-def change_code(*, code: Code, terms: CodeTerms) -> Statement[Code | None]:
+def check_identity(*, counts_with: str | None, buyer_identity: BuyerIdentity | None) -> Statement[None]:
     """
-    Give a code other terms; None if somebody else changed it since it was read.
+    Nothing, if a code that counts with another may tell buyers apart like this. The rule of that one never changes.
 
-    Allocations that exist keep their caps, and redemptions their prices.
+    Raises (when run):
+        IdentityDiffers: That one has another rule.
+    """
+
+    def read(rows: Sequence[Row]) -> None:
+        if rows and buyer_identity is not None and rows[0]["rule"] != buyer_identity:
+            raise errors.IdentityDiffers(counts_with=rows[0]["code"], rule=rows[0]["rule"])
+
+    return Statement(
+        Sql(
+            "SELECT c.code, root.buyer_identity AS rule FROM counterfoil.code AS c "
+            "JOIN counterfoil.code AS root ON root.id = coalesce(c.counts_with, c.id) "
+            "WHERE c.folded = :counts_with::text"
+        ),
+        {"counts_with": fold(counts_with) if counts_with is not None else None},
+        read,
+    )
+
+
+def change_code(*, code: Code, terms: CodeTerms, calendar: Calendar | None = None) -> Statement[Code | None]:
+    """
+    Give a code other terms; None if somebody else changed it since it was read. *calendar*: from now on it is counted
+    by another one, unless None.
+
+    Allocations that exist keep their caps, and redemptions their prices and their periods.
 
     Raises:
         CodeReplaced: Another code is in its place. It is changed no more, and above all not resumed.
+        CountsElsewhere: The code counts with another one, whose calendar it is.
     """
     # Replacing raises the version: whoever read the code before that changes nothing either.
     # guard: what-was-replaced-stays-stopped
     if code.replaced_by is not None:
         raise errors.CodeReplaced(code.code, replaced_by=code.replaced_by)
+    if calendar is not None and calendar is not code.calendar and code.counts_with is not None:
+        raise errors.CountsElsewhere(code.counts_with)
     return Statement(
         Sql.named("change_code"),
-        _terms_parameters(terms) | {"id": code.id, "version": code.version},
+        _terms_parameters(terms)
+        | {"id": code.id, "version": code.version, "calendar": None if calendar is None else str(calendar)},
         lambda rows: reading.code(rows[0]["code"]) if rows else None,
     )
 
@@ -396,6 +427,8 @@ def _terms_parameters(terms: CodeTerms) -> dict[str, Any]:
         "amount_off": discount.amount_off if isinstance(discount, AmountOff) else None,
         "price": discount.price if isinstance(discount, FixedPrice) else None,
         "currency": None if isinstance(discount, PercentOff) else discount.currency,
+        "currencies": json.dumps({} if isinstance(discount, PercentOff) else dict(discount.currencies)),
+        "at_most": json.dumps(dict(discount.at_most) if isinstance(discount, PercentOff) else {}),
         "per_buyer_limit": terms.per_buyer_limit,
         "starts_on": terms.starts_on,
         "ends_on": terms.ends_on,

@@ -20,6 +20,7 @@ from uuid import UUID, uuid4
 
 from counterfoil import clocks, errors, verbs
 from counterfoil.asking import end_session, paid_or_paying
+from counterfoil.buyers import buyer_key
 from counterfoil.calls import (
     BelowFloor,
     CreateSession,
@@ -434,12 +435,20 @@ def _come_back(
         raise errors.Busy("A place is held for this buyer outside of any checkout.")
     if order.browser is not None and sale.browser != order.browser:
         raise errors.OpenElsewhere(expires_at=claim.expires_at)
-    wanted = (product.id if product else None, product.name if product else order.name, price, code.code)
+    wanted = (
+        product.id if product else None,
+        product.name if product else order.name,
+        price,
+        code.code,
+        # At another address of the same mailbox: what is bought belongs to the address that is given.
+        buyer_key(order.buyer),
+    )
     if wanted != (
         sale.product,
         sale.name,
         Price(sale.list_amount, sale.discount_amount, sale.amount, sale.currency),
         claim.code,
+        buyer_key(sale.buyer),
     ):
         return (yield from _move(sale, order, code, product, price, shop, steady, turn))
 

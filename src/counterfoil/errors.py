@@ -7,6 +7,7 @@ problem code of the contract; what a refusal is over HTTP is one table in ``serv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, ClassVar
 from uuid import UUID
@@ -61,8 +62,11 @@ class CurrencyMismatch(Refusal):
     code = "currency-mismatch"
     title = "The code is for another currency"
 
-    def __init__(self, *, expected: str, got: str) -> None:
-        super().__init__(f"The code's discount is in {expected}, the price in {got}.", expected=expected, got=got)
+    def __init__(self, *, expected: Sequence[str], got: str) -> None:
+        known = " or ".join(expected)
+        super().__init__(f"The code's discount is in {known}, the price in {got}.", expected=expected[0], got=got)
+        if len(expected) > 1:
+            self.fields["currencies"] = list(expected)
 
 
 class DiscountExceedsPrice(Refusal):
@@ -113,8 +117,9 @@ class CodeNotOpen(Refusal):
     code = "code-not-open"
     title = "Code not open yet"
 
-    def __init__(self, starts_on: date, ends_on: date | None = None) -> None:
-        super().__init__(f"The code is good from {starts_on:%Y-%m-%d} on.", starts_on=starts_on, ends_on=ends_on)
+    def __init__(self, starts_on: date | None, ends_on: date | None = None) -> None:
+        said = f"The code is good from {starts_on:%Y-%m-%d} on." if starts_on else "The code has no period yet."
+        super().__init__(said, starts_on=starts_on, ends_on=ends_on)
 
 
 class CodeEnded(Refusal):
@@ -232,6 +237,19 @@ class AmountTooLarge(Refusal):
         super().__init__(f"The total is above what Stripe can charge at once ({maximum} minor units).")
 
 
+class AmountNotChargeable(Refusal):
+    """Not a multiple of what Stripe charges in this currency."""
+
+    code = "invalid-request"
+    title = "Amount that cannot be charged"
+
+    def __init__(self, *, amount: int, currency: str, step: int) -> None:
+        below = amount - amount % step
+        near = f"{below} or {below + step}" if below else str(step)
+        message = f"Stripe charges {currency} in multiples of {step} minor units: {amount} is none, {near} is"
+        super().__init__(f"{message}.", step=step, errors=[{"field": "amount", "message": message}])
+
+
 class CapBelowUsed(Refusal):
     """More places are in use than the new cap allows."""
 
@@ -270,6 +288,78 @@ class FileUnreadable(Refusal):
     title = "The file cannot be read"
 
 
+class NotSoManyFree(CapBelowUsed):
+    """More places were to be moved away than are free."""
+
+    def __init__(self, *, code: str, period: str, used: int, free: int) -> None:
+        Refusal.__init__(
+            self,
+            f"{free} places of {code} are free in {period}, and {used} are in use. Move as many as are free, or fewer.",
+            used=used,
+            free=free,
+        )
+
+
+class NoCap(Refusal):
+    """There is no cap there: what has no number has no places to give, and needs none."""
+
+    code = "no-cap"
+    title = "No cap to move places of"
+
+    def __init__(self, *, code: str, period: str) -> None:
+        super().__init__(
+            f"{code} has no cap in {period}: everybody is let in. Set a cap there first.", uncapped=f"{code} {period}"
+        )
+
+
+class CannotMove(Refusal):
+    """Places do not move like this."""
+
+    code = "invalid-request"
+    title = "Places do not move like this"
+
+
+class PeriodOverlaps(Refusal):
+    """Some of the days are another period's."""
+
+    code = "period-overlaps"
+    title = "The days are another period's"
+
+    def __init__(self, *, period: str, starts_on: date | None, ends_on: date | None) -> None:
+        super().__init__(
+            f"{period} has some of these days: it is from {starts_on} to {ends_on}. A day is in one period at most.",
+            period=period,
+            starts_on=starts_on,
+            ends_on=ends_on,
+        )
+
+
+class PeriodInUse(Refusal):
+    """The period has an allocation."""
+
+    code = "period-in-use"
+    title = "Period in use"
+
+    def __init__(self, period: str) -> None:
+        super().__init__(
+            f"{period} has an allocation: places of it were wanted, or its cap was set. Its days may be changed.",
+            period=period,
+        )
+
+
+class CountsElsewhere(Refusal):
+    """The code counts with another one: its calendar and its periods are that one's."""
+
+    code = "counts-elsewhere"
+    title = "The code counts with another"
+
+    def __init__(self, counts_with: str) -> None:
+        super().__init__(
+            f"The code counts with {counts_with}: calendar and periods are that one's. Change them there.",
+            counts_with=counts_with,
+        )
+
+
 class CapMoved(Refusal):
     """The cap is no longer the one that whoever changes it saw: somebody else changed it meanwhile."""
 
@@ -286,6 +376,35 @@ class AlreadyExists(Refusal):
 
     code = "already-exists"
     title = "Already exists"
+
+
+class IdentityDiffers(Refusal):
+    """The code that is to be counted with tells buyers apart by another rule."""
+
+    code = "invalid-request"
+    title = "Another rule of who is the same buyer"
+
+    def __init__(self, *, counts_with: str, rule: str) -> None:
+        self.said = f"{counts_with} tells buyers apart by {rule}, and so does every code that counts with it"
+        super().__init__(
+            f"{self.said}. Leave buyer_identity out.", errors=[{"field": "buyer_identity", "message": self.said}]
+        )
+
+
+class BuyerStillBuying(Refusal):
+    """Something of this buyer's is under way, so they cannot be forgotten yet."""
+
+    code = "buyer-still-buying"
+    title = "The buyer is still buying"
+
+    def __init__(self, *, redemptions: list[str], checkouts: list[str]) -> None:
+        super().__init__(
+            "A place is held for this buyer, or a payment page or a payment of theirs is open. Nothing was erased. "
+            "Cancel it, or let open payment pages be ended first (end_open, --end-open); a payment that is under way "
+            "must be waited for.",
+            redemptions=redemptions,
+            checkouts=checkouts,
+        )
 
 
 class NotFound(Refusal):

@@ -59,6 +59,13 @@ class RefundPolicy(StrEnum):
     RETURN_UNLESS_DISPUTED = "return_unless_disputed"
 
 
+class BuyerIdentity(StrEnum):
+    """When two buyers are the same to a code: by the address as it is compared, or by the mailbox that it reaches."""
+
+    ADDRESS = "address"
+    MAILBOX = "mailbox"
+
+
 @dataclass(frozen=True)
 class Institution:
     """A school, college or employer that was given a code. Its years start on *year_start* ("09-01") in its zone."""
@@ -87,7 +94,13 @@ class Product:
 
 @dataclass(frozen=True)
 class Code:
-    """What a buyer types. *cap* is that of every period without an allocation of its own; None is no cap."""
+    """
+    What a buyer types.
+
+    Attributes:
+        cap: That of every period without an allocation of its own; None is no cap.
+        calendar: By which it is counted: that of the code it counts with, if it does.
+    """
 
     id: int
     institution: str
@@ -106,10 +119,13 @@ class Code:
     paused: bool
     version: int
     created_at: datetime
-    #: The key of the period that is now, in the institution's time zone.
+    #: The key of the period that is now, in the institution's zone. Between two named periods it is the next one's;
+    #: after the last of them the last one's; empty where there is none.
     period: str
     #: The code in force instead of this one, for good.
     replaced_by: str | None = None
+    #: That of the code whose allocations it counts against. Fixed when that was made.
+    buyer_identity: BuyerIdentity = BuyerIdentity.ADDRESS
 
 
 @dataclass(frozen=True)
@@ -124,6 +140,9 @@ class Usage:
     held: int
     next_release_at: datetime | None
     note: str | None = None
+    #: The local days of the period, both within it; None where it has no such bound.
+    starts_on: date | None = None
+    ends_on: date | None = None
 
     @property
     def remaining(self) -> int | None:

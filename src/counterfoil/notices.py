@@ -15,6 +15,7 @@ from enum import StrEnum
 from counterfoil import reading
 from counterfoil.mail import Draft
 from counterfoil.model import Usage
+from counterfoil.periods import Calendar, is_key
 from counterfoil.statement import Row, Sql, Statement
 
 #: How long before the end of a year its unused places are told of.
@@ -65,7 +66,9 @@ class Notice:
             case Kind.FULL:
                 return f"All places of {usage.code} are used"
             case Kind.YEAR_END:
-                return f"{usage.code}: {_places(usage.remaining or 0)} not used, and the year is about to end"
+                return (
+                    f"{usage.code}: {_places(usage.remaining or 0)} not used, and {_year(usage.period)} is about to end"
+                )
 
     @property
     def sentence(self) -> str:
@@ -81,7 +84,7 @@ class Notice:
             case Kind.FULL:
                 return f"{of_all}. Nobody else can use the code until you get more places."
             case Kind.YEAR_END:
-                return f"{of_all} and {usage.remaining} were free. Places do not go over into the next year."
+                return f"{of_all} and {usage.remaining} were free. Places do not go over into the next period."
 
 
 def look() -> Statement[None]:
@@ -157,6 +160,12 @@ def mail(*, notice: Notice, drafts: Sequence[Draft]) -> Statement[bool]:
         ),
         {"id": notice.id, "mails": json.dumps([draft.as_json() for draft in drafts])},
         bool,
+    )
+
+
+def _year(period: str) -> str:
+    return (
+        "the year" if any(is_key(one, period) for one in (Calendar.ACADEMIC_YEAR, Calendar.CALENDAR_YEAR)) else period
     )
 
 

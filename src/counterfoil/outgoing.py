@@ -139,6 +139,20 @@ def resend(*, event: Event, endpoint: int | None) -> Statement[int]:
     return Statement(Sql.named("resend"), {"seq": event.seq, "endpoint": endpoint}, len)
 
 
+def forget_old(*, kept: timedelta, most: int = 500) -> Statement[bool]:
+    """
+    Delete the oldest events, if they are older than *kept*, and what is known of their deliveries. Whether there may be
+    more.
+
+    One that is still on its way to somebody stays until it has arrived, or was given up.
+    """
+    return Statement(
+        Sql.named("forget_old_events"),
+        {"kept": kept, "most": most},
+        lambda rows: rows[0]["number"] == most,
+    )
+
+
 def endpoint_id(text: str) -> int | None:
     """An endpoint's id out of what a caller gave, or None if it is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -14,7 +14,7 @@ from typing import Any
 from counterfoil import errors, reading
 from counterfoil.codes import fold
 from counterfoil.model import Code, Redemption, Usage
-from counterfoil.periods import Calendar
+from counterfoil.periods import Calendar, next_key
 from counterfoil.statement import Row, Sql, Statement, document
 
 
@@ -66,17 +66,16 @@ class CodeInFull:
 
     Attributes:
         counts_with: The id of the code whose allocations it counts against: its own, or that of *pool*.
-        calendar, year_start: Those that its periods are cut by.
         periods: That have an allocation, newest first.
+        following: The one after the one that is now, if it can be named.
         beside: Other codes in force that count against the same allocations.
     """
 
     code: Code
     counts_with: int
     pool: str
-    calendar: Calendar
-    year_start: str
     periods: tuple[str, ...]
+    following: str | None
     beside: tuple[str, ...]
 
 
@@ -162,13 +161,14 @@ def code_in_full(typed: str) -> Statement[CodeInFull]:
         if not rows:
             raise errors.CodeUnknown(typed)
         row = rows[0]
+        code = reading.code(row["code"])
+        following = row["following"] if code.calendar is Calendar.CUSTOM else next_key(code.calendar, code.period)
         return CodeInFull(
-            code=reading.code(row["code"]),
+            code=code,
             counts_with=row["counts_with"],
             pool=row["pool"],
-            calendar=Calendar(row["calendar"]),
-            year_start=row["year_start"],
             periods=tuple(row["periods"]),
+            following=following,
             beside=tuple(row["beside"]),
         )
 

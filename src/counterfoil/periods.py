@@ -2,13 +2,16 @@
 Calendars: which period a moment lies in, and which days a period has.
 
 The key of a period is text, stored on the row. Civil-date rules only: the local day in the institution's zone decides.
-``sql/functions/period_key.sql`` says the same for the database; a property test holds the two together.
+``sql/functions/period_key.sql`` and ``period_days.sql`` say the same for the database; property tests hold them
+together.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from calendar import monthrange
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from functools import cache
@@ -22,6 +25,17 @@ class Calendar(StrEnum):
     CALENDAR_YEAR = "calendar_year"
     MONTH = "month"
     ALL = "all"
+    #: Periods with names and days of their own: `NamedPeriod`.
+    CUSTOM = "custom"
+
+
+@dataclass(frozen=True)
+class NamedPeriod:
+    """A period of a code's own: local days of its institution, both included whole."""
+
+    name: str
+    starts_on: date
+    ends_on: date
 
 
 _SHAPES = {
@@ -32,12 +46,15 @@ _SHAPES = {
 }
 
 
+_LONGEST_NAME = 32
+
+
 def period_key(calendar: Calendar, at: datetime, zone: str, year_start: str) -> str:
     """
     The key of the period that a moment lies in.
 
     Args:
-        calendar: The code's calendar.
+        calendar: The code's calendar; not ``custom``, whose periods are in the database.
         at: An aware datetime.
         zone: The institution's time zone.
         year_start: "MM-DD": the day on which its academic years start, at local midnight.
@@ -55,10 +72,14 @@ def period_key(calendar: Calendar, at: datetime, zone: str, year_start: str) -> 
             return f"{day.year:04}-{day.month:02}"
         case Calendar.ALL:
             return "all"
+        case Calendar.CUSTOM:
+            raise ValueError("named periods are in the database")
 
 
 def is_key(calendar: Calendar, key: str) -> bool:
-    """Whether a key is one of the calendar's."""
+    """Whether a key is one of the calendar's; of ``custom``, whether it might be."""
+    if calendar is Calendar.CUSTOM:
+        return _is_name(key)
     good = _SHAPES[calendar][0].fullmatch(key) is not None and not key.startswith("0000")
     if good and calendar is Calendar.ACADEMIC_YEAR:
         return (int(key[:4]) + 1) % 100 == int(key[5:])
@@ -75,14 +96,55 @@ def check_key(calendar: Calendar, key: str) -> str:
         ValueError: It is not; the message shows what one looks like.
     """
     if not is_key(calendar, key):
+        if calendar is Calendar.CUSTOM:
+            raise ValueError(f"{key[:32]!r} is no name of a period")
         raise ValueError(f"{key[:32]!r} is no period of the calendar {calendar}: write it like {_SHAPES[calendar][1]}")
     return key
 
 
+def check_name(text: str) -> str:
+    """
+    The name of a period, without the spaces around it.
+
+    Raises:
+        ValueError: It is too long, has other characters, or reads like a period of another calendar, so that one could
+            be taken for the other.
+    """
+    name = text.strip()
+    if not _is_name(name):
+        if not 1 <= len(name) <= _LONGEST_NAME:
+            raise ValueError(f"a period's name has 1 to {_LONGEST_NAME} characters")
+        if _reads_like_a_key(name):
+            raise ValueError(f"{name!r} reads like a period of another calendar: add a word, like Term {name}")
+        raise ValueError("a period's name has letters, digits, dashes and single spaces")
+    return name
+
+
+def fold_name(name: str) -> str:
+    """What two names have in common that read the same: without case, spaces and dashes."""
+    return "".join(one for one in unicodedata.normalize("NFKC", name).casefold() if one.isalnum())
+
+
+def _is_name(text: str) -> bool:
+    return (
+        1 <= len(text) <= _LONGEST_NAME
+        and re.fullmatch(r"[^\W_]([^\W_]|[ -](?! ))*", text) is not None
+        and text == text.strip() == unicodedata.normalize("NFC", text)
+        and not _reads_like_a_key(text)
+    )
+
+
+def _reads_like_a_key(name: str) -> bool:
+    key = re.sub(r"[ -]+", "-", unicodedata.normalize("NFKC", name).casefold())
+    return any(shape.fullmatch(key) for shape, _ in _SHAPES.values())
+
+
 def next_key(calendar: Calendar, key: str) -> str | None:
-    """The period after this one; None for ``all``, and after the last that can be written."""
+    """The period after this one; None for ``all`` and ``custom``, and after the last that can be written."""
     check_key(calendar, key)
-    year = int(key[:4]) if calendar is not Calendar.ALL else 0
+    if calendar in (Calendar.ALL, Calendar.CUSTOM):
+        return None
+    year = int(key[:4])
     match calendar:
         case Calendar.ACADEMIC_YEAR:
             return f"{year + 1:04}-{(year + 2) % 100:02}" if year < 9999 else None
@@ -93,8 +155,6 @@ def next_key(calendar: Calendar, key: str) -> str | None:
             if month < 12:
                 return f"{year:04}-{month + 1:02}"
             return f"{year + 1:04}-01" if year < 9999 else None
-        case Calendar.ALL:
-            return None
 
 
 def period_days(calendar: Calendar, key: str, year_start: str) -> tuple[date, date] | None:
@@ -104,7 +164,8 @@ def period_days(calendar: Calendar, key: str, year_start: str) -> tuple[date, da
         case Calendar.ACADEMIC_YEAR:
             month, day = (int(part) for part in check_year_start(year_start).split("-"))
             year = int(key[:4])
-            return date(year, month, day), date(year + 1, month, day) - timedelta(days=1)
+            following = date(year + 1, month, day) if year < date.max.year else None
+            return date(year, month, day), following - timedelta(days=1) if following else date.max
         case Calendar.CALENDAR_YEAR:
             return date(int(key), 1, 1), date(int(key), 12, 31)
         case Calendar.MONTH:
@@ -112,6 +173,8 @@ def period_days(calendar: Calendar, key: str, year_start: str) -> tuple[date, da
             return date(year, month, 1), date(year, month, monthrange(year, month)[1])
         case Calendar.ALL:
             return None
+        case Calendar.CUSTOM:
+            raise ValueError("named periods are in the database")
 
 
 def window(starts_on: date | None, ends_on: date | None, zone: str) -> tuple[datetime | None, datetime | None]:

@@ -107,7 +107,6 @@ class Places:
     """
 
     code: Code
-    year_start: str
     usage: Usage
     last_release_at: datetime | None
     request: Mapping[str, Any] | None
@@ -467,7 +466,6 @@ def _places(row: Row) -> Places:
     request = document(row["request"])
     return Places(
         code=code,
-        year_start=row["year_start"],
         usage=usage,
         last_release_at=reading.when(row["last_release_at"]),
         request=request

@@ -1,15 +1,23 @@
 """
 Discount arithmetic, in minor units, and what Stripe can charge.
 
-Percentages round half up to the minor unit, in exact arithmetic.
+What a percentage takes off is rounded half up, in exact arithmetic, to what Stripe can charge in that currency: a minor
+unit, ten of them where the last digit must be 0, a hundred where only whole units are charged. See `step`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 
-from counterfoil.errors import AmountTooLarge, AmountTooSmall, CurrencyMismatch, DiscountExceedsPrice
+from counterfoil.errors import (
+    AmountNotChargeable,
+    AmountTooLarge,
+    AmountTooSmall,
+    CurrencyMismatch,
+    DiscountExceedsPrice,
+)
 
 #: The most that Stripe charges at once, in minor units (docs.stripe.com/currencies: eight digits).
 MAXIMUM = 99_999_999
@@ -43,9 +51,15 @@ CURRENCIES = frozenset(
 
 @dataclass(frozen=True)
 class PercentOff:
-    """*percent* of the list price, over 0 to 100, two decimals at most."""
+    """
+    *percent* of the list price, over 0 to 100, two decimals at most.
+
+    *at_most* bounds what it takes off, in minor units by currency. Where there is such a bound, a price in a currency
+    without one is refused: nobody said what "at most" is there.
+    """
 
     percent: Decimal
+    at_most: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         """Refuse what is no percentage."""
@@ -53,32 +67,43 @@ class PercentOff:
             raise ValueError(f"a percentage is over 0 and at most 100, not {self.percent}")
         if self.percent != self.percent.quantize(Decimal("0.01")):
             raise ValueError(f"a percentage has two decimals at most, {self.percent} has more")
+        for currency, most in self.at_most.items():
+            check_currency(currency)
+            _check_amount(most, at_least=1)
 
 
 @dataclass(frozen=True)
 class AmountOff:
-    """*amount_off* minor units off the list price."""
+    """*amount_off* minor units off the list price; in other currencies what *currencies* says."""
 
     amount_off: int
     currency: str
+    currencies: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         """Refuse what is no amount."""
-        _check_amount(self.amount_off, at_least=1)
-        check_currency(self.currency)
+        _check_amounts(self.amount_off, self.currency, self.currencies, at_least=1)
+
+    def amounts(self) -> dict[str, int]:
+        """What is taken off, by currency."""
+        return {self.currency: self.amount_off, **self.currencies}
 
 
 @dataclass(frozen=True)
 class FixedPrice:
-    """*price* minor units, whatever the list price."""
+    """*price* minor units, whatever the list price; in other currencies what *currencies* says."""
 
     price: int
     currency: str
+    currencies: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         """Refuse what is no price."""
-        _check_amount(self.price, at_least=0)
-        check_currency(self.currency)
+        _check_amounts(self.price, self.currency, self.currencies, at_least=0)
+
+    def amounts(self) -> dict[str, int]:
+        """The price, by currency."""
+        return {self.currency: self.price, **self.currencies}
 
 
 Discount = PercentOff | AmountOff | FixedPrice
@@ -98,29 +123,35 @@ def apply(discount: Discount | None, list_amount: int, currency: str) -> Price:
     """
     The price with a discount, or without one.
 
+    A dearer thing never costs less at the same code: neither the amount nor what is taken off falls as the list price
+    rises. Docs and proof by cases: docs/explanation/discounts.md and tests/values/test_every_currency.py.
+
     Raises:
-        CurrencyMismatch: The discount is an amount in another currency.
+        CurrencyMismatch: The discount says nothing of this currency.
         DiscountExceedsPrice: The amount off, or the fixed price, is above the list price.
+        AmountNotChargeable: The list price, or what is left of it, is no multiple of what Stripe charges.
         AmountTooSmall: The total is more than nothing and less than Stripe charges.
         AmountTooLarge: The total is more than Stripe charges.
         ValueError: The list price is no amount, or the currency none that Stripe charges in.
     """
     _check_amount(list_amount, at_least=0)
     check_currency(currency)
+    _check_step(list_amount, currency)
     match discount:
         case None:
             off = 0
-        case PercentOff(percent):
-            off = int((Decimal(list_amount) * percent / 100).quantize(Decimal(1), ROUND_HALF_UP))
-        case AmountOff(amount_off, expected):
-            _check_currencies(expected, currency)
-            off = amount_off
-        case FixedPrice(price, expected):
-            _check_currencies(expected, currency)
-            off = list_amount - price
+        case PercentOff(percent, at_most):
+            off = _percentage(percent, list_amount, step(currency))
+            if at_most:
+                off = min(off, _amount_in(at_most, currency))
+        case AmountOff():
+            off = _amount_in(discount.amounts(), currency)
+        case FixedPrice():
+            off = list_amount - _amount_in(discount.amounts(), currency)
     if not 0 <= off <= list_amount:
         raise DiscountExceedsPrice
     amount = list_amount - off
+    _check_step(amount, currency)
     if 0 < amount < minimum(currency):
         raise AmountTooSmall(minimum=minimum(currency))
     if amount > MAXIMUM:
@@ -132,10 +163,17 @@ def minimum(currency: str) -> int:
     """
     The least that Stripe charges in a currency, in minor units.
 
-    For a currency whose minimum Stripe does not publish, one minor unit: Stripe judges it by conversion, and its answer
-    is passed on as *stripe-unavailable*.
+    For a currency whose minimum Stripe does not publish, the smallest step: Stripe judges it by conversion, and its
+    answer is passed on as *stripe-unavailable*.
     """
-    return MINIMUMS.get(currency, 1)
+    return MINIMUMS.get(currency, step(currency))
+
+
+def step(currency: str) -> int:
+    """Stripe charges whole multiples of this, in minor units (docs.stripe.com/currencies: special cases)."""
+    if currency in THREE_DECIMAL:
+        return 10
+    return 100 if currency in WHOLE_UNITS else 1
 
 
 def decimals(currency: str) -> int:
@@ -143,6 +181,23 @@ def decimals(currency: str) -> int:
     if currency in ZERO_DECIMAL:
         return 0
     return 3 if currency in THREE_DECIMAL else 2
+
+
+def check_chargeable(discount: Discount) -> Discount:
+    """
+    A discount, if its amounts leave Stripe something it can charge.
+
+    A code from before this was looked at may have others: it can be read, and `apply` refuses it.
+
+    Raises:
+        ValueError: One of its amounts is no multiple of what Stripe charges in its currency.
+    """
+    for currency, amount in (discount.at_most if isinstance(discount, PercentOff) else discount.amounts()).items():
+        if amount % step(currency):
+            raise ValueError(
+                AmountNotChargeable(amount=amount, currency=currency, step=step(currency)).detail.rstrip(".")
+            )
+    return discount
 
 
 def check_currency(currency: str) -> str:
@@ -162,6 +217,26 @@ def _check_amount(amount: int, *, at_least: int) -> None:
         raise ValueError(f"an amount is a whole number of minor units from {at_least} to {MAXIMUM}, not {amount!r}")
 
 
-def _check_currencies(expected: str, got: str) -> None:
-    if expected != got:
-        raise CurrencyMismatch(expected=expected, got=got)
+def _check_amounts(amount: int, currency: str, others: Mapping[str, int], *, at_least: int) -> None:
+    _check_amount(amount, at_least=at_least)
+    check_currency(currency)
+    for other, there in others.items():
+        if other == currency:
+            raise ValueError(f"an amount in {currency} is given twice")
+        check_currency(other)
+        _check_amount(there, at_least=at_least)
+
+
+def _check_step(amount: int, currency: str) -> None:
+    if amount % step(currency):
+        raise AmountNotChargeable(amount=amount, currency=currency, step=step(currency))
+
+
+def _percentage(percent: Decimal, list_amount: int, unit: int) -> int:
+    return int((Decimal(list_amount // unit) * percent / 100).quantize(Decimal(1), ROUND_HALF_UP)) * unit
+
+
+def _amount_in(amounts: Mapping[str, int], currency: str) -> int:
+    if currency not in amounts:
+        raise CurrencyMismatch(expected=tuple(amounts), got=currency)
+    return amounts[currency]

@@ -97,10 +97,10 @@ def checkout(value: Any, claim: model.Redemption | None = None) -> model.Checkou
 def discount(doc: Mapping[str, Any]) -> Discount:
     """A code's one discount."""
     if doc["percent"] is not None:
-        return PercentOff(Decimal(doc["percent"]))
+        return PercentOff(Decimal(doc["percent"]), doc["at_most"])
     if doc["amount_off"] is not None:
-        return AmountOff(doc["amount_off"], doc["currency"])
-    return FixedPrice(doc["price"], doc["currency"])
+        return AmountOff(doc["amount_off"], doc["currency"], doc["currencies"])
+    return FixedPrice(doc["price"], doc["currency"], doc["currencies"])
 
 
 def code(value: Any) -> model.Code:
@@ -126,6 +126,7 @@ def code(value: Any) -> model.Code:
         created_at=moment(doc["created_at"]),
         period=doc["period"],
         replaced_by=doc["replaced_by"],
+        buyer_identity=model.BuyerIdentity(doc["buyer_identity"]),
     )
 
 
@@ -182,4 +183,7 @@ def usage(value: Any) -> model.Usage:
         held=doc["held"],
         next_release_at=when(doc["next_release_at"]),
         note=doc["note"],
+        # What was written down of it once has no days.
+        starts_on=day(doc.get("starts_on")),
+        ends_on=day(doc.get("ends_on")),
     )

@@ -16,6 +16,7 @@ from uuid import UUID
 from counterfoil import errors, reading
 from counterfoil.buyers import buyer_key, check_buyer
 from counterfoil.codes import fold
+from counterfoil.mailboxes import mailbox_key
 from counterfoil.model import (
     Checkout,
     CheckoutStatus,
@@ -67,7 +68,7 @@ class Decision:
                 return errors.CodeUnknown(typed)
             case "paused":
                 return errors.CodePaused()
-            case "not_open" if self.starts_on:
+            case "not_open":
                 return errors.CodeNotOpen(self.starts_on, self.ends_on)
             case "ended" if self.ends_on:
                 return errors.CodeEnded(self.ends_on, self.starts_on)
@@ -147,7 +148,7 @@ def reserve(
     """
 
     def read(rows: Sequence[Row]) -> Redemption:
-        decision = _decision(rows)
+        decision = read_decision(rows)
         if decision.claim and decision.outcome in ("held", "yours"):
             return decision.claim
         if decision.outcome == "limit":
@@ -162,6 +163,7 @@ def reserve(
             "product": product,
             "buyer": check_buyer(buyer),
             "buyer_key": buyer_key(buyer),
+            "mailbox_key": mailbox_key(buyer),
             "hold": hold,
             "lock_timeout": lock_timeout,
         },
@@ -174,11 +176,16 @@ def consider(*, code: str, product: str | None, buyer: str | None) -> Statement[
     """What a buyer would be told now, by one look and without a lock. Outcome ``free`` if it is worth trying."""
 
     def read(rows: Sequence[Row]) -> Decision:
-        return _decision([{**rows[0], "outcome": rows[0]["outcome"] or "free"}])
+        return read_decision([{**rows[0], "outcome": rows[0]["outcome"] or "free"}])
 
     return Statement(
         Sql.named("quote"),
-        {"code": fold(code), "product": product, "buyer_key": buyer_key(buyer) if buyer else None},
+        {
+            "code": fold(code),
+            "product": product,
+            "buyer_key": buyer_key(buyer) if buyer else None,
+            "mailbox_key": mailbox_key(buyer) if buyer else None,
+        },
         read,
     )
 
@@ -210,10 +217,11 @@ def open_checkout(
         "instead_of": instead_of,
         "origin": order.origin if shop.holds_per_address else None,
         "holds_per_origin": shop.holds_per_address,
+        "mailbox_key": mailbox_key(order.buyer),
         "discount_amount": price.discount_amount,
         "amount": price.amount,
     }
-    return Statement(Sql.named("open_checkout"), parameters, _decision, alone=True)
+    return Statement(Sql.named("open_checkout"), parameters, read_decision, alone=True)
 
 
 def begin_checkout(
@@ -595,11 +603,14 @@ def usage(*, code: str, period: str | None = None) -> Statement[Usage]:
 
     Raises (when run):
         CodeUnknown: No code reads like this.
+        PeriodInvalid: No *period* is given, and the code's calendar has none yet.
     """
 
     def read(rows: Sequence[Row]) -> Usage:
         if not rows:
             raise errors.CodeUnknown(code)
+        if not rows[0]["period"]:
+            raise errors.PeriodInvalid("The code has no period yet: give it one, with its first and its last day.")
         return reading.usage(rows[0])
 
     return Statement(Sql.named("usage"), {"code": fold(code), "period": period}, read)
@@ -624,7 +635,8 @@ def _settled(rows: Sequence[Row]) -> Settled:
     return Settled(row["outcome"], claim, sale, row.get("stray_session"))
 
 
-def _decision(rows: Sequence[Row]) -> Decision:
+def read_decision(rows: Sequence[Row]) -> Decision:
+    """A decision out of its row."""
     row = rows[0]
     claim = reading.redemption(row["claim"]) if row["claim"] is not None else None
     return Decision(

@@ -18,9 +18,11 @@ from counterfoil.simulator import Fault, Running
 Run = Callable[..., Said]
 
 GROUPS = {
-    "institution": ("add", "list", "show"),
+    "institution": ("add", "list", "show", "change"),
     "code": ("add", "list", "show", "pause", "resume", "replace", "bulk", "export", "import"),
-    "cap": ("set",),
+    "cap": ("set", "move"),
+    "period": ("add", "list", "remove", "calendar"),
+    "buyer": ("show",),
     "key": ("create", "list", "revoke"),
     "account": ("add", "list", "disable", "enable", "password"),
     "attention": ("resolve",),
@@ -196,6 +198,39 @@ class TestCaps:
         one_line(school("cap", "set", "NORTH-26", period, "0"), 1, "--confirm")
         assert school("cap", "set", "NORTH-26", period, "0", "--confirm", "--json").data["held"] == 1
 
+    def test_moved(self, school: Run) -> None:
+        period = school("code", "show", "NORTH-26", "--json").data["period"]
+        both = school("cap", "move", "north26", period, "2", "--to-period", "2031-32", "--note", "n", "--json").data
+        assert [(one["period"], one["cap"], one["note"]) for one in both] == [(period, 0, "n"), ("2031-32", 4, "n")]
+        one_line(school("cap", "move", "north26", period, "1", "--to-period", "2031-32"), 1, "0 places", "free")
+        one_line(school("cap", "move", "north26", period, "1"), 1, "the same places")
+        one_line(school("cap", "move", "north26", period, "0", "--to-period", "2031-32"), 2, "1<=x")
+
+
+class TestPeriods:
+    def test_with_names(self, school: Run) -> None:
+        one_line(school("period", "add", "north26", "2027", "2027-01-11", "2027-04-02"), 2, "another calendar")
+        one_line(school("period", "add", "north26", "Spring", "2027-04-03", "2027-04-02"), 2, "before the first")
+        assert school("period", "add", "north26", "Spring", "2027-01-11", "2027-04-02").code == 0
+        one_line(school("period", "add", "north26", "Other", "2027-04-02", "2027-04-09"), 1, "Spring has some")
+        assert school("period", "calendar", "north26", "custom", "--json").data["calendar"] == "custom"
+        assert [one["period"] for one in school("period", "list", "north26", "--json").data] == ["Spring"]
+        assert school("cap", "set", "north26", "Spring", "9", "--json").data["cap"] == 9
+        one_line(school("period", "remove", "north26", "Spring"), 1, "allocation")
+        one_line(school("period", "remove", "north26", "Summer"), 1, "Summer")
+        assert school("period", "add", "north26", "Summer", "2027-07-01", "2027-07-09").code == 0
+        assert school("period", "remove", "north26", "Summer").code == 0
+
+    def test_an_institution_with_another_year(self, school: Run) -> None:
+        """Whose period is another one from then on is said."""
+        period = school("code", "show", "NORTH-26", "--json").data["period"]
+        said = school("institution", "change", "northfold", "--year-start", "12-31", "--json")
+        now = school("code", "show", "NORTH-26", "--json").data["period"]
+        assert said.data["year_start"] == "12-31"
+        assert (f"no longer in {period}" in said.err) == (now != period)
+        one_line(school("institution", "change", "northfold"), 2, "nothing to change")
+        one_line(school("institution", "change", "nobody", "--name", "x"), 1, "nobody")
+
 
 class TestRelease:
     def test_by_hand(self, school: Run, service: Service, simulator: Running) -> None:
@@ -316,3 +351,56 @@ class TestKeys:
     def test_wrong(self, run: Run, arguments: tuple[str, ...]) -> None:
         assert run("key", "create", *arguments).code == 2
         assert run("key", "list", "--json").data == []
+
+
+class TestAPerson:
+    """What is held about a buyer, and forgetting them."""
+
+    @pytest.fixture
+    def bought(self, service: Service, simulator: Running) -> Service:
+        service.code()
+        simulator.pay(service.open("ann@school.test")["session_id"])
+        return service
+
+    def test_what_is_held(self, bought: Service, run: Run) -> None:
+        said = run("buyer", "show", "Ann@School.test", "--json")
+        assert (said.code, said.data["addresses"], len(said.data["checkouts"])) == (0, ["ann@school.test"], 1)
+        assert said.data == bought.get("/v1/buyers/ann@school.test") | {"buyer": "Ann@School.test"}
+        assert "checkouts: 1" in run("buyer", "show", "ann@school.test").out
+        assert "nothing is held about bob" in run("buyer", "show", "bob").out
+
+    def test_forgetting(self, bought: Service, run: Run, simulator: Running) -> None:
+        settings = SETTINGS | {"STRIPE_API_BASE": simulator.base_url}
+        said = run("forget", "ann@school.test", **settings)
+        assert (said.code, "1 redemptions, 1 checkouts" in said.out or "1 checkouts, 1 redemptions" in said.out) == (
+            0,
+            True,
+        )
+        assert "Stripe keeps pi_" in said.out
+        assert bought.get("/v1/redemptions")["data"][0]["buyer"] == "(forgotten)"
+        again = run("forget", "ann@school.test", "--json", **settings)
+        assert (again.code, set(again.data["erased"].values())) == (0, {0})
+
+    def test_who_is_still_buying(self, bought: Service, run: Run, simulator: Running) -> None:
+        settings = SETTINGS | {"STRIPE_API_BASE": simulator.base_url}
+        bought.open("bob")
+        refused = run("forget", "bob", **settings)
+        assert (refused.code, "--end-open" in refused.err) == (1, True)
+        assert run("forget", "bob", "--end-open", **settings).code == 0
+        assert bought.get("/v1/checkouts", buyer="bob")["data"] == []
+
+
+def test_a_code_that_counts_by_mailboxes(school: Run) -> None:
+    """The rule is given once; whoever counts with it has it, and no other."""
+    more = ("--institution", "northfold", "--cap", "2", "--percent", "50")
+    assert (
+        school("code", "add", "STRICT", *more, "--buyer-identity", "mailbox", "--json").data["buyer_identity"]
+        == "mailbox"
+    )
+    assert (
+        school("code", "add", "BESIDE", *more, "--counts-with", "STRICT", "--json").data["buyer_identity"] == "mailbox"
+    )
+    refused = school("code", "add", "OTHER", *more, "--counts-with", "STRICT", "--buyer-identity", "address")
+    assert (refused.code, "STRICT tells buyers apart by mailbox" in refused.err) == (1, True)
+    assert school("code", "add", "OTHER", *more, "--buyer-identity", "name").code == 2
+    assert school("code", "show", "NORTH-26", "--json").data["buyer_identity"] == "address"

@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.support.places import HOLD, Verbs, code
 
 from counterfoil import catalogue, errors, movable_clock
+from counterfoil.explanation import Explanation, explain
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.model import Code, Redemption, ReleaseReason, Shop
 
@@ -79,10 +80,13 @@ def machine(world: World) -> type[RuleBasedStateMachine]:
 
         @rule(buyer=BUYERS, page=st.booleans())
         def reserve(self, buyer: str, page: bool) -> None:
+            foretold = self.do.host.run(explain(code="NORTH", buyer=buyer))
+            self.counts_of(foretold)
             try:
                 claim = self.do.reserve(buyer)
             except errors.Refusal as refusal:
                 world.seen[refusal.code] += 1
+                self.was_foretold(foretold, refusal)
                 match refusal:
                     case errors.BuyerLimitReached():
                         assert self.own(buyer, "pending", "completed")
@@ -98,6 +102,9 @@ def machine(world: World) -> type[RuleBasedStateMachine]:
                         raise
                 return
             mine = self.own(buyer, "reserved")
+            assert foretold.refusal is None
+            assert foretold.asks_first == 0
+            assert foretold.decision.outcome == ("yours" if mine else "free")
             if mine:
                 assert mine[0].claim.id == claim.id
                 world.seen["yours"] += 1
@@ -117,6 +124,24 @@ def machine(world: World) -> type[RuleBasedStateMachine]:
             world.seen["held"] += 1
             if page:
                 self.attach_to(self.rows[-1])
+
+        def counts_of(self, foretold: Explanation) -> None:
+            """Every number of an explanation is the model's."""
+            assert (foretold.held, foretold.completed + foretold.pending, foretold.cap) == (
+                self.held(),
+                self.spent(),
+                self.cap,
+            )
+            assert foretold.lapsed == sum(row.status == "reserved" and not self.live(row) for row in self.rows)
+
+        def was_foretold(self, foretold: Explanation, refusal: errors.Refusal) -> None:
+            """What `reserve` then says is what the explanation said."""
+            if isinstance(refusal, errors.Busy):
+                assert foretold.refusal is None
+                assert foretold.asks_first > 0
+                return
+            assert foretold.refusal is not None
+            assert (foretold.refusal.code, foretold.refusal.fields) == (refusal.code, refusal.fields)
 
         def pick(self, data: Any, *statuses: str) -> Row | None:
             fitting = [row for row in self.rows if row.status in statuses]

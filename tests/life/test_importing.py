@@ -21,7 +21,7 @@ from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.importing import own, plan, writing
 from counterfoil.importing.plan import Fate, Format, Imported
 from counterfoil.importing.wanted import Given
-from counterfoil.model import Code, RefundPolicy
+from counterfoil.model import BuyerIdentity, Code, RefundPolicy
 from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, FixedPrice, PercentOff
 from counterfoil.procedure import NoStripe, drive
@@ -159,10 +159,14 @@ def table(host: Psycopg) -> str:
 
 
 DAYS = st.none() | st.dates(date(1, 1, 1), date(9999, 12, 31))
+#: Amounts that Stripe can charge in each of them.
+AMOUNTS = st.integers(1, 999_999).map(lambda amount: 10 * amount)
+CURRENCIES = st.sampled_from(["gbp", "jpy", "kwd"])
+OTHERS = st.dictionaries(st.sampled_from(["eur", "usd", "bhd"]), AMOUNTS, max_size=3)
 DISCOUNTS = st.one_of(
-    st.builds(PercentOff, st.decimals(Decimal("0.01"), Decimal(100), places=2)),
-    st.builds(AmountOff, st.integers(1, 99_999_999), st.sampled_from(["gbp", "jpy", "kwd"])),
-    st.builds(FixedPrice, st.integers(0, 99_999_999), st.sampled_from(["gbp", "jpy", "kwd"])),
+    st.builds(PercentOff, st.integers(1, 10_000).map(lambda hundredths: Decimal(hundredths) / 100), OTHERS),
+    st.builds(AmountOff, AMOUNTS, CURRENCIES, OTHERS),
+    st.builds(FixedPrice, st.just(0) | AMOUNTS, CURRENCIES, OTHERS),
 )
 
 
@@ -208,7 +212,10 @@ class TestOutAndIn:
     @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         st.lists(
-            st.tuples(CODES, terms(), st.sampled_from(list(Calendar)), st.none() | st.integers(0, 3)),
+            st.tuples(
+                CODES, terms(), st.sampled_from(list(Calendar)), st.none() | st.integers(0, 3),
+                st.sampled_from(list(BuyerIdentity)),
+            ),
             min_size=1, max_size=5, unique_by=lambda one: fold(str(one[0])),
         )
     )  # fmt: skip
@@ -225,11 +232,16 @@ class TestOutAndIn:
                 (id, id),
             )
         made: list[str] = []
-        for name, these, calendar, pool in drawn:
+        for name, these, calendar, pool, identity in drawn:
             counts_with = made[pool] if pool is not None and pool < len(made) else None
             host.run(
                 catalogue.add_code(
-                    institution=northfold, code=name, terms=these, calendar=calendar, counts_with=counts_with
+                    institution=northfold,
+                    code=name,
+                    terms=these,
+                    calendar=calendar,
+                    counts_with=counts_with,
+                    buyer_identity=identity,
                 )
             )
             made.append(name)
@@ -243,9 +255,21 @@ class TestOutAndIn:
 
     def test_whatever_a_code_grants_is_in_the_file(self) -> None:
         """A term that is added to codes, and not to their file, is one that a move would lose."""
-        written = {"percent", "amount_off", "price", "currency"} & set(own.COLUMNS)
-        assert written
-        assert {field.name for field in fields(CodeTerms)} - {"discount"} <= set(own.COLUMNS)
+        granted = {field.name for one in (CodeTerms, PercentOff, AmountOff, FixedPrice) for field in fields(one)}
+        assert granted - {"discount"} <= set(own.COLUMNS)
+
+    @pytest.mark.parametrize(
+        ("line", "why"),
+        [
+            ("A,1,,,505,kwd,", "kwd in multiples of 10"), ("A,1,50,gbp=0,,,", "from 1 to 99999999, not 0"),
+            ("A,1,50,gbp,,,", "the at_most in gbp ''"), ("A,1,,gbp=500,100,gbp,", "at_most bounds a percentage"),
+            ("A,1,50,,,,eur=5", "a percentage has no currency"), ("A,1,,,100,gbp,gbp=5", "given twice"),
+            ("A,1,,,100,gbp,eur=5 eur=6", "'eur=6'"),
+        ],
+    )  # fmt: skip
+    def test_an_amount_that_makes_no_sense(self, bring: Import, line: str, why: str) -> None:
+        [found] = bring(f"code,cap,percent,at_most,amount_off,currency,currencies\n{line}\n", dry_run=True).lines
+        assert (found.fate, why in found.why) == (Fate.BAD, True), found
 
     def test_a_code_that_was_replaced_is_not_in_it(self, bring: Import, host: Psycopg) -> None:
         """The one in force is, as what the others count with."""

@@ -2,11 +2,11 @@
 A real browser before a real shop.
 
 Nothing may go wrong unseen: an error in the console, a refusal by the page's own policy, or a request that leaves this
-machine fails the test. Screenshots go to build/screenshots.
+machine fails the test.
 
 `visitor.walk()` looks at the page that is open as all see it: on a desk and on a phone, by day and by night, with
-axe, and once more without script. `visitor.walk("name")` keeps its picture as well; `make pictures` puts those with a
-name into docs/pictures.
+axe, and once more without script. Pictures are taken by `make pictures` alone: the page of `visitor.walk("name")` for
+docs/pictures, and everything else for build/screenshots.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-from tests.support.serving import Service
+from tests.support import axe
+from tests.support.admin import PASSWORD, SIGN_IN, account
+from tests.support.serving import Service, serving
 
+from counterfoil import embedded
 from counterfoil.clocks import Clocks
 from counterfoil.demo import sample
 from counterfoil.hosts.psycopg import Psycopg
 from counterfoil.model import Shop
+from counterfoil.service.roles import Role
 from counterfoil.simulator import Running
 from counterfoil.stripe.drivers import SyncStripe
 
 SCREENSHOTS = Path(__file__).parent.parent.parent / "build" / "screenshots"
-#: Where the pictures of the docs go: elsewhere than usual only when `make pictures` asks for them.
-PICTURES = Path(os.environ.get("COUNTERFOIL_PICTURES") or SCREENSHOTS)
+#: Where the pictures of the docs go, if any are taken.
+PICTURES = os.environ.get("COUNTERFOIL_PICTURES")
 DESK, PHONE = {"width": 1200, "height": 760}, {"width": 390, "height": 844}
-#: All its rules, also those that are advice and no norm.
-AXE = {"resultTypes": ["violations"]}
 
 
 def chromium() -> str | None:
@@ -84,6 +85,7 @@ class Visitor:
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.trouble.append(f"script: {error}"))
         self.page.on("request", self._request)
+        self._plain: Visitor | None = None
 
     def _console(self, message: Any) -> None:
         # Chromium reports every answer of 400 and more: here those are refusals that a test asks for.
@@ -124,14 +126,23 @@ class Visitor:
         self.page.get_by_role("button", name=re.compile("^Pay ")).click()
 
     def shoot(self, name: str) -> None:
-        """Keep a picture."""
-        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+        """Keep a picture to look at: the whole page."""
+        if PICTURES:
+            SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+    def picture(self, name: str) -> None:
+        """Keep a picture for the docs: what is above the fold on a desk, and all of it if that is little more."""
+        if PICTURES:
+            tall = min(1100, max(480, self.page.evaluate("document.body.scrollHeight")))
+            self.page.set_viewport_size({"width": DESK["width"], "height": tall})
+            self.page.screenshot(path=Path(PICTURES) / f"{name}.png")
+            self.page.set_viewport_size(DESK)  # type: ignore[arg-type]
 
     def walk(self, picture: str | None = None, *, again: bool = True) -> None:
         """
         Look at the page that is open as everybody sees it. It fails for what axe finds and for what is wider than the
-        screen; the console and the network are watched all the time.
+        screen; the console and the network are watched all the time. tests/pages/test_the_walk.py shows what it finds.
 
         Args:
             picture: Keep its picture under this name.
@@ -140,11 +151,12 @@ class Visitor:
         """
         for size in (DESK, PHONE):
             self.page.set_viewport_size(size)  # type: ignore[arg-type]
-            for scheme in ("light", "dark"):
+            # By night it is the same page in other colours.
+            for scheme, rules in (("light", ()), ("dark", axe.OF_COLOURS)):
                 self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
                 where = f"{self.page.url} at {size['width']}, {scheme}"
-                found = Axe().run(self.page, options=AXE)
-                assert found.violations_count == 0, f"{where}\n{found.generate_report()}"
+                found = axe.found(self.page, rules)
+                assert not found, f"{where}\n{found}"
                 wide = self.page.evaluate("document.documentElement.scrollWidth")
                 assert wide <= size["width"], f"{where}: {wide} wide"
                 if picture and (size, scheme) == (DESK, "light"):
@@ -157,23 +169,20 @@ class Visitor:
             self._walk_without_script()
 
     def _walk_without_script(self) -> None:
-        plain = Visitor(self.chrome, self.base, **self.options, java_script_enabled=False)
+        plain = self._plain = self._plain or Visitor(self.chrome, self.base, **self.options, java_script_enabled=False)
+        plain.context.clear_cookies()
         plain.context.add_cookies(self.context.cookies())  # type: ignore[arg-type]
-        plain.go(self.page.url)
+        # Without its fragment: to the one that it shows already, a browser goes without asking anew.
+        plain.go(self.page.url.partition("#")[0])
         heading = self.page.get_by_role("heading", level=1).first.inner_text()
-        assert plain.page.get_by_role("heading", level=1).first.inner_text() == heading
-        plain.close()
-
-    def picture(self, name: str) -> None:
-        """Keep a picture for the docs: what is above the fold on a desk, and all of it if that is little more."""
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        tall = min(1100, max(480, self.page.evaluate("document.body.scrollHeight")))
-        self.page.set_viewport_size({"width": DESK["width"], "height": tall})
-        self.page.screenshot(path=PICTURES / f"{name}.png")
-        self.page.set_viewport_size(DESK)  # type: ignore[arg-type]
+        assert plain.page.get_by_role("heading", level=1).first.inner_text() == heading, (
+            f"{self.page.url} without script"
+        )
 
     def close(self) -> None:
         """Leave; nothing may have gone wrong unseen."""
+        if self._plain:
+            self._plain.close()
         self.context.close()
         assert self.trouble == []
 
@@ -207,3 +216,37 @@ def another(shop_front: Service, chrome: Browser) -> Iterator[Visitor]:
     one = Visitor(chrome, shop_front.url)
     yield one
     one.close()
+
+
+def signed_in(chrome: Browser, shop: Service, host: Psycopg, role: Role, **options: Any) -> Iterator[Visitor]:
+    """Somebody of the seller's, before the first of their pages. Its form is walked in test_admin_accounts.py."""
+    one = Visitor(chrome, shop.url, **options)
+    form = {"email": account(host, role).email, "password": PASSWORD}
+    assert one.context.request.post(SIGN_IN, form=form, headers={"Origin": shop.url}).ok
+    one.go("/admin")
+    one.heading("Institutions")
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def scripted(shop_front: Service, chrome: Browser, host: Psycopg) -> Iterator[Visitor]:
+    """Somebody of the staff, with script."""
+    yield from signed_in(chrome, shop_front, host, Role.STAFF)
+
+
+@pytest.fixture
+def in_line(
+    chrome: Browser, database: str, server: embedded.Server, simulator: Running, host: Psycopg
+) -> Iterator[Visitor]:
+    """The second to buy where Stripe makes one page every four seconds."""
+    with serving(server.url, simulator, COUNTERFOIL_STRIPE_RATE="0.25") as shop:
+        furnished(host, simulator)
+        first, second = Visitor(chrome, shop.url), Visitor(chrome, shop.url)
+        first.order("numerical-hub", "first@harrow.example", sample.ROOMY)
+        first.heading("Your place is held")
+        second.order("numerical-hub", "ada@harrow.example", sample.ROOMY)
+        second.heading("You are in line")
+        yield second
+        first.close()
+        second.close()

@@ -1,12 +1,11 @@
 """The seller's pages of who may do what, in a real browser: by its forms alone, under the strict policy."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
-from tests.pages.conftest import Visitor
-from tests.support.admin import PASSWORD, account
+from tests.pages.conftest import Visitor, signed_in
+from tests.support.admin import account
 from tests.support.serving import Service
 
 from counterfoil import catalogue, outgoing, portal, verbs
@@ -42,25 +41,13 @@ PICTURES = {
 @pytest.fixture(params=["with script", "without"])
 def seller(request: pytest.FixtureRequest, shop_front: Service, chrome: Browser, host: Psycopg) -> Iterator[Visitor]:
     """An owner who signed in, with script on or off."""
-    yield from signed_in(chrome, shop_front, host, java_script_enabled=request.param == "with script")
+    yield from signed_in(chrome, shop_front, host, Role.OWNER, java_script_enabled=request.param == "with script")
 
 
 @pytest.fixture
 def owner(shop_front: Service, chrome: Browser, host: Psycopg) -> Iterator[Visitor]:
     """An owner who signed in."""
-    yield from signed_in(chrome, shop_front, host)
-
-
-def signed_in(chrome: Browser, shop_front: Service, host: Psycopg, **options: Any) -> Iterator[Visitor]:
-    one = Visitor(chrome, shop_front.url, **options)
-    account(host, Role.OWNER)
-    page = one.go("/admin")
-    page.get_by_label("E-mail address").fill("owner@seller.test")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    one.heading("Institutions")
-    yield one
-    one.close()
+    yield from signed_in(chrome, shop_front, host, Role.OWNER)
 
 
 def test_each_page_as_everybody_sees_it(owner: Visitor, host: Psycopg) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.conftest import Clock
-from tests.pages.conftest import Visitor
-from tests.support.admin import PASSWORD, account
+from tests.pages.conftest import Visitor, signed_in
 from tests.support.serving import Service
 
 from counterfoil import verbs
@@ -28,29 +27,11 @@ PICTURES = {
 }
 
 
-def signed_in(chrome: Browser, shop: Service, host: Psycopg, role: Role, **options: Any) -> Iterator[Visitor]:
-    one = Visitor(chrome, shop.url, **options)
-    made = account(host, role)
-    page = one.go("/admin")
-    page.get_by_label("E-mail address").fill(made.email)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    one.heading("Institutions")
-    yield one
-    one.close()
-
-
 @pytest.fixture(params=["with script", "without"])
 def staff(request: pytest.FixtureRequest, shop_front: Service, chrome: Browser, host: Psycopg) -> Iterator[Visitor]:
     """Somebody of the staff, with script on or off."""
     on = request.param == "with script"
     yield from signed_in(chrome, shop_front, host, Role.STAFF, java_script_enabled=on)
-
-
-@pytest.fixture
-def scripted(shop_front: Service, chrome: Browser, host: Psycopg) -> Iterator[Visitor]:
-    """Somebody of the staff, with script."""
-    yield from signed_in(chrome, shop_front, host, Role.STAFF)
 
 
 @pytest.fixture
@@ -105,6 +86,9 @@ def test_each_page_as_everybody_sees_it(
         f"/admin/codes/{ROOMY}",
         f"/admin/codes/{ROOMY}/edit",
         f"/admin/codes/{ROOMY}/cap",
+        f"/admin/codes/{ROOMY}/move",
+        f"/admin/codes/{ROOMY}/periods",
+        "/admin/institutions/harrow-hill/calendar",
         f"/admin/codes/{NEARLY_SPENT}",
         "/admin/codes/OPEN-DAY",
         "/admin/redemptions",
@@ -112,6 +96,8 @@ def test_each_page_as_everybody_sees_it(
         f"/admin/redemptions/{id}",
         f"/admin/redemptions/{id}/release",
         f"/admin/redemptions/{id}/return",
+        "/admin/buyers",
+        f"/admin/buyers?buyer={host.run(verbs.redemptions(most=1))[0].buyer}",
         "/admin/products",
         "/admin/products/numerical-hub",
         "/admin/new-product",
@@ -129,6 +115,7 @@ def test_each_page_where_nothing_is_yet(newcomer: Visitor, service: Service) -> 
         ("/admin/redemptions", "No redemption yet"),
         ("/admin/redemptions?q=x", "No redemption fits"),
         ("/admin/products", "No product yet"),
+        ("/admin/buyers?buyer=nobody", "Nothing is held about them"),
     ):
         newcomer.go(address)
         newcomer.says(said)
@@ -177,7 +164,7 @@ def test_a_programme_from_nothing(staff: Visitor, shop_front: Service) -> None:
     staff.says("The code was added and works from now on.")
     page.get_by_role("navigation", name="Periods").get_by_role("link", name="next").click()
     staff.says("nothing was set for it")
-    page.get_by_role("link", name="Change the cap").click()
+    page.get_by_role("link", name="Prepare ").click()
     page.get_by_label("Places").fill("80")
     page.get_by_label("Note").fill("The new intake is small.")
     page.get_by_role("button", name="Set the cap").click()

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import psycopg
 import pytest
 import stripe
@@ -17,7 +18,7 @@ from tests.conftest import Clock
 from tests.pages.conftest import Visitor, furnished
 from tests.support.serving import Service, serving
 
-from counterfoil import embedded
+from counterfoil import embedded, guessing
 from counterfoil.demo.sample import NEARLY_SPENT, ROOMY
 from counterfoil.simulator import Fault, Running
 
@@ -132,6 +133,48 @@ class TestTheTable:
         visitor.page.locator(".told").wait_for()
         assert told(visitor) == "We do not recognise this code. Check it with whoever gave it to you."
         visitor.walk(again=False)
+
+    def test_too_many_wrong_codes(self, visitor: Visitor, shop_front: Service) -> None:
+        """The page says so, keeps what was typed, and lets buy without a code."""
+        with httpx.Client(base_url=shop_front.url) as elsewhere:
+            for number in range(guessing.WRONG_CODES_PER_ADDRESS):
+                elsewhere.get(f"/products/{HUB}/price", params={"code": f"WRONG-{number}"})
+        visitor.go(f"/products/{HUB}")
+        visitor.page.get_by_label("Code from your school").fill(ROOMY)
+        visitor.page.keyboard.press("Tab")
+        waits = "Too many wrong codes were typed. Wait 10 minutes, then try yours again."
+        visitor.says(waits)
+        visitor.order(HUB, ADA, ROOMY)
+        visitor.page.locator(".told").wait_for()
+        assert told(visitor) == waits
+        assert visitor.page.get_by_label("Code from your school").input_value() == ROOMY
+        assert visitor.page.get_by_label("Your e-mail address").input_value() == ADA
+        visitor.walk(again=False)
+        visitor.page.get_by_label("Code from your school").fill("")
+        visitor.page.get_by_role("button", name="Go to payment").click()
+        visitor.page.get_by_role("link", name="Pay £29.00").wait_for()
+
+    def test_a_code_that_is_typed_slowly_is_one_try(
+        self, visitor: Visitor, shop_front: Service, connection: psycopg.Connection[Any]
+    ) -> None:
+        """Half a code is a wrong one. It is asked about once it is whole: on leaving the field, or when pasted."""
+        visitor.go(f"/products/{HUB}")
+        field = visitor.page.get_by_label("Code from your school")
+        field.press_sequentially("harrow-hull", delay=60)
+        visitor.page.keyboard.press("Tab")
+        visitor.says("We do not recognise this code.")
+        field.fill("")
+        # As a browser tells a page of what was pasted.
+        field.evaluate(
+            "(field, text) => { field.value = text; "
+            "field.dispatchEvent(new InputEvent('input', { inputType: 'insertFromPaste', bubbles: true })); }",
+            ROOMY,
+        )
+        visitor.says("Harrow Hill College gives you this price.")
+        assert connection.execute("SELECT wrong FROM counterfoil.guess ORDER BY tried_at").fetchall() == [
+            (True,),
+            (False,),
+        ]
 
     def test_busy(self, visitor: Visitor, server: embedded.Server, shop_front: Service) -> None:
         """Somebody has the allocation for longer than anybody waits: busy, which is never called full."""
@@ -274,21 +317,15 @@ class TestHowItStands:
         visitor.heading("This is not open in this browser")
         visitor.walk("locked")
 
-    def test_in_line(
-        self, chrome: Browser, database: str, server: embedded.Server, simulator: Running, furnish: Any
-    ) -> None:
-        """One page every four seconds: the second waits, is told how long, and is taken on by the page itself."""
-        with serving(server.url, simulator, COUNTERFOIL_STRIPE_RATE="0.25") as shop:
-            furnish()
-            first, second = Visitor(chrome, shop.url), Visitor(chrome, shop.url)
-            first.order(HUB, "first@harrow.example", ROOMY)
-            first.heading("Your place is held")
-            second.order(HUB, ADA, ROOMY)
-            second.heading("You are in line")
-            second.shoot("in-line")
-            second.heading("Your place is held")
-            first.close()
-            second.close()
+    def test_in_line(self, in_line: Visitor) -> None:
+        """The second waits, is told how long, and is taken on by the page itself."""
+        # Kept as it is while it is looked at: the line moves on after seconds.
+        kept = in_line.context.request.get(in_line.page.url)
+        assert "You are in line" in kept.text()
+        in_line.page.route("**/checkouts/*", lambda route: route.fulfill(response=kept))
+        in_line.walk("in-line", again=False)
+        in_line.page.unroute("**/checkouts/*")
+        in_line.heading("Your place is held")
 
 
 class TestTheCountdown:

@@ -299,3 +299,22 @@ class TestAStoppedCode:
             assert answer.result(30) is None
         with pytest.raises(errors.CodePaused):
             two.do.reserve("b")
+
+
+def test_two_addresses_of_one_mailbox_share_its_last_place(two: Two) -> None:
+    """Both ask in the same instant, with room for two, at a code that counts by mailboxes: one gets in."""
+    two.watcher.execute(
+        "UPDATE counterfoil.allocation SET cap = 2; UPDATE counterfoil.code SET buyer_identity = 'mailbox'"
+    )
+    row = two.first.execute(
+        "SELECT outcome FROM counterfoil.reserve(%s, 'n0rth', NULL, NULL, 'ann+1@x.test', 'ann+1@x.test', "
+        "interval '40 minutes', interval '30 seconds', NULL, mailbox_key => 'ann@x.test')",
+        (uuid4(),),
+    ).fetchone()
+    assert row == ("held",)
+    with beside(lambda: two.do.reserve("ann+2@x.test")) as answer:
+        two.wait_until_the_second_waits()
+        two.first.commit()
+        assert answer.result(30).buyer == "ann+1@x.test"
+    assert two.do.usage().held == 1
+    assert two.do.recount() == []

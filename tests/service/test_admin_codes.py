@@ -42,6 +42,15 @@ class TestANewCode:
             ({"kind": "amount_off", "value": "5"}, {"amount_off": 500, "currency": "gbp"}),
             ({"kind": "price", "value": "0"}, {"price": 0, "currency": "gbp"}),
             ({"kind": "price", "value": "1 500", "currency": "jpy"}, {"price": 1500, "currency": "jpy"}),
+            (
+                {"kind": "amount_off", "value": "5", "currencies": "EUR 6.00\r\n\r\n 900 jpy "},
+                {"amount_off": 500, "currency": "gbp", "currencies": {"eur": 600, "jpy": 900}},
+            ),
+            (
+                {"kind": "price", "value": "5.120", "currency": "kwd", "currencies": "gbp: 0"},
+                {"price": 5120, "currency": "kwd", "currencies": {"gbp": 0}},
+            ),
+            ({"at_most": "GBP 20\r\nISK 2500"}, {"percent": 12.5, "at_most": {"gbp": 2000, "isk": 250000}}),
         ],
     )
     def test_each_discount(
@@ -69,6 +78,17 @@ class TestANewCode:
             ("value", {"kind": "amount_off", "value": "0"}, "amount in GBP"),
             ("value", {"kind": "amount_off", "value": "1.234"}, "amount in GBP"),
             ("value", {"kind": "price", "value": "1.5", "currency": "jpy"}, "amount in JPY like 15,"),
+            ("value", {"kind": "price", "value": "5.124", "currency": "kwd"}, "write 5.120 or 5.130"),
+            ("value", {"kind": "amount_off", "value": "1.50", "currency": "isk"}, "write 1.00 or 2.00"),
+            ("currencies", {"kind": "price", "currencies": "EUR"}, "like EUR 6.00"),
+            ("currencies", {"kind": "price", "currencies": "XXX 5"}, "like EUR 6.00"),
+            ("currencies", {"kind": "price", "currencies": "EUR 5,00"}, "amount in EUR"),
+            ("currencies", {"kind": "price", "currencies": "EUR 5\r\nUSD 6\r\neur 5"}, "EUR is given twice"),
+            ("currencies", {"kind": "price", "currencies": "GBP 5"}, "above already"),
+            ("currencies", {"kind": "amount_off", "currencies": "EUR 0"}, "amount in EUR"),
+            ("currencies", {"currencies": "EUR 5"}, "same in all currencies"),
+            ("at_most", {"at_most": "GBP 0"}, "amount in GBP"),
+            ("at_most", {"kind": "price", "at_most": "GBP 20"}, "for a percentage"),
             ("kind", {"kind": "gift"}, "Choose"),
             ("currency", {"kind": "price", "currency": "xxx"}, "Choose"),
             ("per_buyer", {"per_buyer": "0"}, "whole number"),

@@ -1,5 +1,6 @@
 """What institutions are told: each once for a threshold and a cap, and never more than is true."""
 
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -10,7 +11,7 @@ from tests.support.places import Verbs, code, lapse, school
 from tests.support.races import until
 from tests.support.serving import serving
 
-from counterfoil import catalogue, mail, notices, portal
+from counterfoil import calendars, catalogue, mail, notices, portal
 from counterfoil.hosts.psycopg import AsyncPsycopg, Psycopg
 from counterfoil.model import Shop
 from counterfoil.notices import Kind
@@ -266,3 +267,22 @@ class TestMails:
         [notice] = people.host.run(notices.unmailed())
         assert people.host.run(notices.mail(notice=notice, drafts=[])) is True
         assert people.host.run(notices.mail(notice=notice, drafts=[])) is False
+
+
+@pytest.mark.parametrize(("length", "told"), [(80, ["year_end"]), (50, [])])
+def test_a_named_period_that_ends(clock: Clock, host: Psycopg, shop: Shop, length: int, told: list[str]) -> None:
+    """As a year is told of, if it is longer than twice the time before its end."""
+    known = code(host, cap=10, calendar=Calendar.CUSTOM)
+    world = World(host, shop)
+    row = clock.connection.execute("SELECT counterfoil.clock()::date").fetchone()
+    assert row
+    today = row[0]
+    host.run(
+        calendars.set_period(
+            code=known, name="Term", starts_on=today - timedelta(length - 20), ends_on=today + timedelta(20)
+        )
+    )
+    host.run(notices.look_at_year_ends())
+    host.run(notices.look_at_year_ends())
+    assert world.told() == told
+    assert [one.headline for one in world.all()] == ["NORTH: 10 places not used, and Term is about to end"] * len(told)

@@ -4,12 +4,14 @@ import csv
 import io
 import re
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
 from tests.conftest import Clock
+from tests.support.admin import text_of
 from tests.support.institutions import enter, is_in, link
 from tests.support.races import until
 from tests.support.route_table import application, methods_of, routes_of
@@ -337,3 +339,28 @@ class TestPlaces:
                 for number in ("20", "25"):
                     browser.post("/portal/codes/NORTH-26/more", data={"more": number})
         assert [one.subject for one in host.run(mail.mails())] == ["Northfold asks for 20 more places of NORTH-26"]
+
+
+class TestNamedPeriods:
+    def test_its_years_are_its_periods(self, schools: Service, north: httpx.Client, clock: Clock) -> None:
+        """Without one nothing is promised; with some, those that had places are listed, the latest first."""
+        at = "/v1/codes/NORTH-26"
+        schools.client.patch(at, json={"calendar": "custom"})
+        assert "Not open yet: its first period was not set." in text_of(north.get("/portal"))
+        page = north.get("/portal/codes/NORTH-26")
+        assert page.status_code == 200
+        assert "Ask for more places" not in page.text
+        row = clock.connection.execute("SELECT counterfoil.clock()::date").fetchone()
+        assert row
+        now = row[0]
+        for name, first, last in (("Winter A", -40, -20), ("Autumn B", -5, 40)):
+            days = {"starts_on": str(now + timedelta(first)), "ends_on": str(now + timedelta(last))}
+            assert schools.client.put(f"{at}/periods/{name}", json=days).status_code == 200
+            schools.client.put(f"{at}/allocations/{name}", json={"cap": 7})
+        page = north.get("/portal/codes/NORTH-26", params={"period": "Winter A"})
+        assert "Your code for Winter A" in text_of(page)
+        assert page.text.index("period=Autumn%20B") < page.text.index("period=Winter%20A")
+        assert north.get("/portal/codes/NORTH-26", params={"period": "2026"}).status_code == 404
+        schools.open("a@school.test")
+        table = north.get("/portal/codes/NORTH-26/redemptions.csv", params={"period": "Autumn B"})
+        assert "NORTH-26,Autumn B,reserved" in table.text

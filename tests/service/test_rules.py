@@ -119,6 +119,7 @@ def _filled(path: str) -> str:
     """A path with something in its places, which is there where one of it was made."""
     for name in ("id", "event", "code", "period", "institution", "slug"):
         path = path.replace(f"{{{name}}}", "1")
+    path = path.replace("{buyer:path}", "1")
     assert "{" not in path, f"say in _filled what stands in {path}"
     return path
 

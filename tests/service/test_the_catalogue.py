@@ -241,7 +241,7 @@ class TestChanges:
         [
             ({"cap": -1}, "cap"), ({"discount": None}, "discount"), ({"discount": {"percent": 200}}, "discount"),
             ({"paused": None}, "paused"), ({"paused": "yes"}, "paused"), ({"refund_policy": None}, "refund_policy"),
-            ({"code": "OTHER"}, "code"), ({"institution": "x"}, "institution"), ({"calendar": "month"}, "calendar"),
+            ({"code": "OTHER"}, "code"), ({"institution": "x"}, "institution"), ({"calendar": None}, "calendar"),
             ({"ends_on": "2020-01-01", "starts_on": "2021-01-01"}, "ends_on"), ({"products": []}, "products"),
         ],
     )  # fmt: skip

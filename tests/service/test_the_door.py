@@ -27,7 +27,16 @@ CALLS = [
     ("GET", "/v1/codes.csv", "read"),
     ("GET", "/v1/codes/x/allocations", "read"),
     ("PUT", "/v1/codes/x/allocations/2026-27", "manage"),
+    ("POST", "/v1/codes/x/allocations/2026-27/move", "manage"),
+    ("GET", "/v1/codes/x/periods", "read"),
+    ("GET", "/v1/codes/x/periods/2026-27", "read"),
+    ("PUT", "/v1/codes/x/periods/2026-27", "manage"),
+    ("DELETE", "/v1/codes/x/periods/2026-27", "manage"),
+    ("PATCH", "/v1/institutions/x", "manage"),
     ("GET", "/v1/codes/x/usage", "read"),
+    ("GET", "/v1/codes/x/explain", "read"),
+    ("GET", "/v1/buyers/x", "manage"),
+    ("DELETE", "/v1/buyers/x", "manage"),
     ("POST", "/v1/products", "manage"),
     ("GET", "/v1/products", "read"),
     ("GET", "/v1/products/x", "read"),
@@ -98,7 +107,7 @@ def test_the_list_of_calls_is_all_of_them(service: Service) -> None:
         for method in calls
     }
     listed = {(method, path.partition("?")[0]) for method, path, _ in CALLS}
-    names = ("{institution}", "{code}", "{id}")
+    names = ("{institution}", "{code}", "{id}", "{buyer}")
     plain = set()
     for method, path in built:
         for name in names:

@@ -112,6 +112,9 @@ def fields(page: httpx.Response) -> dict[str, str]:
     for name, options in re.findall(r'<select [^>]*name="([^"]+)"[^>]*>(.*?)</select>', page.text, re.DOTALL):
         chosen = re.search(r'value="([^"]*)" selected', options)
         sent[name] = chosen[1] if chosen else ""
+    for name, text in re.findall(r'<textarea [^>]*name="([^"]+)"[^>]*>(.*?)</textarea>', page.text, re.DOTALL):
+        # As a browser sends its lines.
+        sent[name] = "\r\n".join(html.unescape(text).splitlines())
     return sent
 
 

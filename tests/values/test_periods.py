@@ -11,14 +11,18 @@ from hypothesis import strategies as st
 from counterfoil.periods import (
     Calendar,
     check_key,
+    check_name,
     check_year_start,
     check_zone,
     first_instant,
+    is_key,
     period_days,
     period_key,
     window,
 )
 
+#: Those whose periods follow from rules: the named ones are in the database.
+CUT_BY_RULES = [one for one in Calendar if one is not Calendar.CUSTOM]
 ZONES = ("Europe/London", "Pacific/Auckland", "America/Los_Angeles", "Asia/Kathmandu", "Africa/Cairo", "UTC")
 
 
@@ -60,7 +64,7 @@ def test_a_moment_without_a_zone_is_refused() -> None:
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    calendar=st.sampled_from(list(Calendar)),
+    calendar=st.sampled_from(CUT_BY_RULES),
     moment=st.datetimes(datetime(2020, 1, 1), datetime(2036, 12, 31), timezones=st.just(UTC)),
     zone=st.sampled_from(ZONES),
     year_start=st.sampled_from(["01-01", "02-01", "08-15", "09-01", "12-31"]),
@@ -77,7 +81,7 @@ def test_the_database_says_the_same(
 
 
 @given(
-    calendar=st.sampled_from([one for one in Calendar if one is not Calendar.ALL]),
+    calendar=st.sampled_from([one for one in CUT_BY_RULES if one is not Calendar.ALL]),
     moment=st.datetimes(datetime(1990, 1, 1), datetime(2098, 1, 1), timezones=st.just(UTC)),
     year_start=st.sampled_from(["01-01", "02-28", "09-01", "12-31"]),
 )
@@ -94,6 +98,61 @@ def test_a_period_holds_the_days_that_lie_in_it(calendar: Calendar, moment: date
 
     assert key_of(first) == key_of(last) == key
     assert key not in (key_of(first - timedelta(days=1)), key_of(last + timedelta(days=1)))
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    calendar=st.sampled_from(CUT_BY_RULES),
+    key=st.sampled_from(["all", "", "0000", "9999", "9999-00", "9999-12", "2026-13", "2000-01", "2011-12", "Term"])
+    | st.from_regex(r"[0-9]{4}(-[0-9]{2})?", fullmatch=True),
+    year_start=st.sampled_from(["01-01", "02-28", "03-01", "09-01", "12-31"]),
+)
+def test_the_database_gives_a_period_the_same_days(
+    connection: psycopg.Connection, calendar: Calendar, key: str, year_start: str
+) -> None:
+    """`period_days.sql` and `periods.py` agree about every key, and about what is none."""
+    row = connection.execute(
+        "SELECT starts_on, ends_on FROM counterfoil.period_days(0, %s, %s, %s)", (str(calendar), year_start, key)
+    ).fetchone()
+    if not is_key(calendar, key):
+        assert row is None
+    else:
+        assert row == (period_days(calendar, key, year_start) or (None, None))
+
+
+@pytest.mark.parametrize(
+    "good", ["Spring 2027", "T1", "1st term", "Été", "Sommersemester-26", "x" * 32, "2026-27 b", "春", "Term 2027"]
+)
+def test_what_a_period_may_be_called(good: str) -> None:
+    assert check_name(f" {good} ") == good
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ("", "1 to 32"),
+        ("   ", "1 to 32"),
+        ("x" * 33, "1 to 32"),
+        ("2026-27", "another calendar"),
+        ("2026 27", "another calendar"),
+        ("2027", "another calendar"),
+        ("2027-03", "another calendar"),
+        ("ALL", "another calendar"),
+        ("２０２７", "another calendar"),
+        ("Spring/2027", "letters, digits"),
+        ("Spring  2027", "letters, digits"),
+        ("-Spring", "letters, digits"),
+        ("Spring_1", "letters, digits"),
+        ("Spring\n2", "letters, digits"),
+        ("Spring\0", "letters, digits"),
+        ("<b>", "letters, digits"),
+        ("e\u0301te", "letters, digits"),
+    ],
+)
+def test_what_a_period_may_not_be_called(bad: str, said: str) -> None:
+    """A name is short, plain, and taken for no key of another calendar."""
+    with pytest.raises(ValueError, match=said):
+        check_name(bad)
 
 
 def test_all_has_no_end() -> None:

@@ -13,6 +13,7 @@ COPY = (
     "INSERT INTO counterfoil.redemption (id, code_id, counts_with, period, status, buyer, buyer_key, reserved_at, "
     "expires_at, session_id, session_expires_at) SELECT gen_random_uuid(), code_id, counts_with, period, 'reserved', "
 )
+AMOUNT = "UPDATE counterfoil.code SET percent = NULL, amount_off = 500, currency = 'gbp', currencies = "
 
 
 @pytest.fixture
@@ -64,6 +65,20 @@ def claim(host: Psycopg, shop: Shop) -> Redemption:
         ("a_cap_is_zero_or_more", "UPDATE counterfoil.code SET cap = -1"),
         ("a_code_has_one_discount", "UPDATE counterfoil.code SET price = 5, currency = 'gbp'"),
         ("a_percentage_is_over_0_to_100", "UPDATE counterfoil.code SET percent = 100.01"),
+        # a discount says one thing of each currency, in whole minor units
+        ("other_currencies_are_of_an_amount", "UPDATE counterfoil.code SET currencies = '{\"eur\": 600}'"),
+        ("a_currency_is_given_once", AMOUNT + "'{\"gbp\": 600}'"),
+        ("each_currency_has_a_whole_amount", AMOUNT + "'[]'"),
+        ("each_currency_has_a_whole_amount", AMOUNT + "'5'"),
+        ("each_currency_has_a_whole_amount", AMOUNT + "'{\"eur\": 0}'"),
+        ("each_currency_has_a_whole_amount", AMOUNT + "'{\"eur\": 1.5}'"),
+        ("each_currency_has_a_whole_amount", AMOUNT + '\'{"eur": "600"}\''),
+        ("each_currency_has_a_whole_amount", AMOUNT + "'{\"eur\": null}'"),
+        ("each_currency_has_a_whole_amount", AMOUNT + "'{\"EUR\": 600}'"),
+        ("only_a_percentage_is_bounded", AMOUNT + "'{}', at_most = '{\"gbp\": 600}'"),
+        ("each_bound_is_a_whole_amount", "UPDATE counterfoil.code SET at_most = '{\"gbp\": 0}'"),
+        ("each_bound_is_a_whole_amount", "UPDATE counterfoil.code SET at_most = '{\"gbp\": true}'"),
+        ("each_bound_is_a_whole_amount", 'UPDATE counterfoil.code SET at_most = \'{"gbp": 5, "euro": 5}\''),
         ("a_code_counts_with_another", "UPDATE counterfoil.code SET counts_with = id"),
         ("a_limit_lets_somebody_in", "UPDATE counterfoil.code SET per_buyer_limit = 0"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from counterfoil import catalogue, verbs
+from counterfoil import calendars, catalogue, moving, verbs
 from counterfoil.cli import reach
 from counterfoil.cli.code import Cap
 from counterfoil.cli.trouble import NotFine
@@ -13,6 +13,8 @@ from counterfoil.errors import CapBelowUsed
 from counterfoil.model import Shop
 from counterfoil.service.fields import LongText
 from counterfoil.service.resources import UsageOut
+
+COLUMNS = ("code", "period", "cap", "completed", "pending", "held", "remaining", "over", "note")
 
 
 @click.group("cap")
@@ -42,7 +44,7 @@ def set_cap(
     """
     with reach.host(use_embedded=use_embedded) as host:
         known = host.run(catalogue.code(code))
-        catalogue.check_period(known, period)
+        host.run(calendars.known_period(code=known, period=period))
         shop = Shop(clocks=Clocks(), livemode=False)
         try:
             host.run(catalogue.set_cap(code=known, period=period, cap=cap, note=note, confirmed=confirm, shop=shop))
@@ -54,6 +56,49 @@ def set_cap(
         usage = host.run(verbs.usage(code=code, period=period))
     reach.show(
         UsageOut.of(usage),
-        ("code", "period", "cap", "completed", "pending", "held", "remaining", "over", "note"),
+        COLUMNS,
         as_json=as_json,
     )
+
+
+@command.command("move")
+@click.argument("code")
+@click.argument("period")
+@click.argument("places", type=click.IntRange(1, 1_000_000_000))
+@click.option("--to", help="Another code; the same unless given.")
+@click.option("--to-period", help="Another period; the same unless given.")
+@click.option("--note", type=reach.Field("text", LongText), help="Why.")
+@reach.json_option
+@reach.embedded_option
+def move(
+    code: str,
+    period: str,
+    places: int,
+    to: str | None,
+    to_period: str | None,
+    note: str | None,
+    as_json: bool,
+    use_embedded: bool,
+) -> None:
+    """
+    Move free places to another period, or to another code, in one step.
+
+    Example: counterfoil cap move NORTHFOLD-26 2026-27 20 --to-period 2027-28 --note "not needed this year"
+    """
+    with reach.host(use_embedded=use_embedded) as host:
+        source = host.run(catalogue.code(code))
+        target = host.run(catalogue.code(to)) if to else source
+        to_period = to_period or period
+        host.run(calendars.known_period(code=source, period=period))
+        host.run(calendars.known_period(code=target, period=to_period))
+        shop = Shop(clocks=Clocks(), livemode=False)
+        host.run(
+            moving.move_places(
+                code=source, period=period, to=target, to_period=to_period, places=places, note=note, shop=shop
+            )
+        )
+        both = [
+            host.run(verbs.usage(code=source.code, period=period)),
+            host.run(verbs.usage(code=target.code, period=to_period)),
+        ]
+    reach.show([UsageOut.of(one) for one in both], COLUMNS, as_json=as_json)

@@ -12,9 +12,9 @@ from counterfoil import catalogue
 from counterfoil.catalogue import CodeTerms
 from counterfoil.cli import code_bulk, code_files, code_replace, reach
 from counterfoil.codes import check_code
-from counterfoil.model import RefundPolicy
+from counterfoil.model import BuyerIdentity, RefundPolicy
 from counterfoil.periods import Calendar
-from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
+from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff, check_chargeable
 from counterfoil.service.resources import CodeOut
 
 COLUMNS = ("code", "institution", "cap", "discount", "calendar", "period", "paused")
@@ -55,7 +55,15 @@ class Cap(click.ParamType[int | None]):
 @click.option("--price", type=int, help="A price of so many minor units; needs --currency.")
 @click.option("--currency", help="Such as gbp.")
 @click.option(
-    "--calendar", type=click.Choice([str(one) for one in Calendar]), default="academic_year", show_default=True
+    "--also", multiple=True, metavar="CUR=N", help="The amount in another currency, like eur=600; again for more."
+)
+@click.option("--at-most", multiple=True, metavar="CUR=N", help="The most that --percent takes off, like gbp=2000.")
+@click.option(
+    "--calendar",
+    type=click.Choice([str(one) for one in Calendar]),
+    default="academic_year",
+    show_default=True,
+    help="What its periods are; of a code that counts with another, they are that one's.",
 )
 @click.option(
     "--per-buyer", type=Cap(), default="1", show_default=True, help="Purchases per buyer and period, or none."
@@ -65,6 +73,11 @@ class Cap(click.ParamType[int | None]):
 @click.option("--product", "products", multiple=True, help="Good for this product only; may be given again.")
 @click.option("--refunds", type=click.Choice([str(one) for one in RefundPolicy]), default="keep", show_default=True)
 @click.option("--counts-with", help="Another code: both count against that one's allocations.")
+@click.option(
+    "--buyer-identity",
+    type=click.Choice([str(one) for one in BuyerIdentity]),
+    help="When two buyers are the same; address, or that of --counts-with, if left out. It cannot be changed later.",
+)
 @reach.json_option
 @reach.embedded_option
 def add(
@@ -75,6 +88,8 @@ def add(
     amount_off: int | None,
     price: int | None,
     currency: str | None,
+    also: tuple[str, ...],
+    at_most: tuple[str, ...],
     calendar: str,
     per_buyer: int | None,
     starts_on: datetime | None,
@@ -82,6 +97,7 @@ def add(
     products: tuple[str, ...],
     refunds: str,
     counts_with: str | None,
+    buyer_identity: str | None,
     as_json: bool,
     use_embedded: bool,
 ) -> None:
@@ -94,13 +110,22 @@ def add(
         check_code(code)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    terms = terms_of(percent, amount_off, price, currency, cap, per_buyer, starts_on, ends_on, products, refunds)
+    terms = terms_of(
+        percent, amount_off, price, currency, also, at_most, cap, per_buyer, starts_on, ends_on, products, refunds
+    )
     with reach.host(use_embedded=use_embedded) as host:
         whose = host.run(catalogue.institution(institution))
         host.run(catalogue.check_products(products))
+        rule = BuyerIdentity(buyer_identity) if buyer_identity else None
+        host.run(catalogue.check_identity(counts_with=counts_with, buyer_identity=rule))
         made = host.run(
             catalogue.add_code(
-                institution=whose, code=code, terms=terms, calendar=Calendar(calendar), counts_with=counts_with
+                institution=whose,
+                code=code,
+                terms=terms,
+                calendar=Calendar(calendar),
+                counts_with=counts_with,
+                buyer_identity=rule,
             )
         )
     reach.show(CodeOut.of(made), COLUMNS, as_json=as_json)
@@ -176,6 +201,8 @@ def terms_of(
     amount_off: int | None,
     price: int | None,
     currency: str | None,
+    also: tuple[str, ...],
+    at_most: tuple[str, ...],
     cap: int | None,
     per_buyer: int | None,
     starts_on: datetime | None,
@@ -185,7 +212,7 @@ def terms_of(
 ) -> CodeTerms:
     """The terms that the options of `code add` say."""
     try:
-        discount = _discount(percent, amount_off, price, currency)
+        discount = _discount(percent, amount_off, price, currency, also, at_most)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if starts_on and ends_on and starts_on > ends_on:
@@ -203,20 +230,44 @@ def terms_of(
     )
 
 
-def _discount(percent: str | None, amount_off: int | None, price: int | None, currency: str | None) -> Discount:
+def _discount(
+    percent: str | None,
+    amount_off: int | None,
+    price: int | None,
+    currency: str | None,
+    also: tuple[str, ...],
+    at_most: tuple[str, ...],
+) -> Discount:
     given = [one for one in (percent, amount_off, price) if one is not None]
     if len(given) != 1:
         raise ValueError("give exactly one of --percent, --amount-off and --price")
     if percent is not None:
-        if currency is not None:
-            raise ValueError("a percentage has no --currency")
+        if currency is not None or also:
+            raise ValueError("a percentage has no --currency and no --also; --at-most bounds it")
         try:
-            return PercentOff(Decimal(percent))
+            return check_chargeable(PercentOff(Decimal(percent), _by_currency("--at-most", at_most)))
         except InvalidOperation:
             raise ValueError(f"{percent!r} is no percentage: write it like 50 or 12.5") from None
     if currency is None:
         raise ValueError("an amount needs its --currency")
-    return AmountOff(amount_off, currency) if amount_off is not None else FixedPrice(price or 0, currency)
+    if at_most:
+        raise ValueError("--at-most bounds a --percent, not an amount")
+    others = _by_currency("--also", also)
+    if amount_off is not None:
+        return check_chargeable(AmountOff(amount_off, currency, others))
+    return check_chargeable(FixedPrice(price or 0, currency, others))
+
+
+def _by_currency(option: str, given: tuple[str, ...]) -> dict[str, int]:
+    amounts: dict[str, int] = {}
+    for text in given:
+        currency, sign, amount = text.partition("=")
+        if not sign or not amount.isascii() or not amount.isdigit():
+            raise ValueError(f"{option} {text}: write a currency and its minor units, like eur=600")
+        if currency in amounts:
+            raise ValueError(f"{option}: {currency} is given twice")
+        amounts[currency] = int(amount)
+    return amounts
 
 
 command.add_command(code_replace.replace)

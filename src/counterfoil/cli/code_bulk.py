@@ -10,6 +10,7 @@ import click
 from counterfoil import batches, catalogue, patterns
 from counterfoil.catalogue import CodeTerms
 from counterfoil.cli import reach
+from counterfoil.model import BuyerIdentity
 from counterfoil.patterns import Form
 from counterfoil.periods import Calendar
 from counterfoil.procedure import NoStripe, drive
@@ -35,6 +36,7 @@ def bulk(options: Sequence[click.Parameter], terms_of: Any) -> click.Command:
         institution: str,
         calendar: str,
         counts_with: str | None,
+        buyer_identity: str | None,
         as_json: bool,
         use_embedded: bool,
         **given: Any,
@@ -47,6 +49,8 @@ def bulk(options: Sequence[click.Parameter], terms_of: Any) -> click.Command:
         with reach.host(use_embedded=use_embedded) as host:
             whose = host.run(catalogue.institution(institution))
             host.run(catalogue.check_products(terms.products or ()))
+            rule = BuyerIdentity(buyer_identity) if buyer_identity else None
+            host.run(catalogue.check_identity(counts_with=counts_with, buyer_identity=rule))
             made = drive(
                 batches.make_codes(
                     institution=whose,
@@ -55,6 +59,7 @@ def bulk(options: Sequence[click.Parameter], terms_of: Any) -> click.Command:
                     terms=terms,
                     calendar=Calendar(calendar),
                     counts_with=counts_with,
+                    buyer_identity=rule,
                 ),
                 host,
                 NoStripe(),

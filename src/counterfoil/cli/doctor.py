@@ -14,7 +14,7 @@ import stripe
 from rich.console import Console
 from rich.table import Table
 
-from counterfoil import movable_clock, schema, verbs
+from counterfoil import movable_clock, pricing, schema, verbs
 from counterfoil.cli import reach
 from counterfoil.cli.trouble import in_one_line
 from counterfoil.clocks import format_duration
@@ -69,10 +69,20 @@ def _findings(settings: Settings) -> Iterator[Finding]:
         f"{format_duration(clocks.call_budget)}",
         fine=True,
     )
-    yield Finding("rounding of percentages", "half up, to the minor unit", fine=True)
+    yield Finding("rounding of percentages", _rounding(), fine=True)
     yield Finding("webhook secrets", f"{len(settings.webhook_secrets)} known", fine=True)
     yield from _database(settings)
     yield from _stripe(settings)
+
+
+def _rounding() -> str:
+    """The rule, with the currencies that it is not the minor unit for."""
+    coarser: dict[int, list[str]] = {}
+    for currency in sorted(pricing.CURRENCIES):
+        coarser.setdefault(pricing.step(currency), []).append(currency)
+    coarser.pop(1)
+    others = "".join(f"; to {unit} of them in {', '.join(coarser[unit])}" for unit in sorted(coarser))
+    return f"half up, to what Stripe charges: the minor unit{others}"
 
 
 def _database(settings: Settings) -> Iterator[Finding]:

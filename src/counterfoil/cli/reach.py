@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import click
@@ -20,8 +21,10 @@ from rich.table import Table
 
 from counterfoil import embedded
 from counterfoil.audit import Actor
+from counterfoil.guessing import WRONG_CODES_PER_ADDRESS, Limits
 from counterfoil.hosts.psycopg import Psycopg
-from counterfoil.service.settings import DatabaseUrl, SettingsImpossible, check_mail, explained
+from counterfoil.model import HOLDS_PER_ADDRESS
+from counterfoil.service.settings import DatabaseUrl, Duration, SettingsImpossible, check_mail, explained
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,6 +39,10 @@ class _Where(BaseSettings):
     public_url: str = Setting(default="http://127.0.0.1:8000", validation_alias="COUNTERFOIL_PUBLIC_URL")
     smtp_url: str | None = Setting(default=None, validation_alias="COUNTERFOIL_SMTP_URL")
     mail_from: str | None = Setting(default=None, validation_alias="COUNTERFOIL_MAIL_FROM")
+
+    holds_per_address: int = Setting(default=HOLDS_PER_ADDRESS, validation_alias="COUNTERFOIL_HOLDS_PER_ADDRESS")
+    wrong_codes: int = Setting(default=WRONG_CODES_PER_ADDRESS, validation_alias="COUNTERFOIL_WRONG_CODES_PER_ADDRESS")
+    guessing_pause: Duration = Setting(default=timedelta(0), validation_alias="COUNTERFOIL_GUESSING_PAUSE")
 
     @model_validator(mode="after")
     def _must_be_possible(self) -> _Where:
@@ -127,6 +134,12 @@ def schema_name() -> str:
 def public_url() -> str:
     """Where the service is seen, for links."""
     return _where().public_url
+
+
+def limits() -> tuple[int, Limits]:
+    """How many holds one address may leave unpaid, and how much guessing is put up with."""
+    where = _where()
+    return where.holds_per_address, Limits(per_address=where.wrong_codes, pause=where.guessing_pause)
 
 
 def mail() -> tuple[str | None, str | None]:

@@ -7,9 +7,11 @@ import sys
 
 import click
 
-from counterfoil import catalogue, verbs
+from counterfoil import calendars, catalogue, verbs
 from counterfoil.cli import reach
-from counterfoil.periods import is_key
+from counterfoil.errors import PeriodInvalid
+from counterfoil.hosts.psycopg import Psycopg
+from counterfoil.model import Code
 from counterfoil.service.resources import UsageOut
 
 COLUMNS = ("code", "period", "cap", "completed", "pending", "held", "remaining", "over", "next_release_at")
@@ -30,9 +32,9 @@ def command(code: str | None, period: str | None, as_csv: bool, as_json: bool, u
     with reach.host(use_embedded=use_embedded) as host:
         codes = [host.run(catalogue.code(code))] if code else host.run(catalogue.codes(most=100_000))
         if code and period:
-            catalogue.check_period(codes[0], period)
-        # A period is of one calendar: of all codes, those are shown that have it.
-        fitting = [one for one in codes if period is None or is_key(one.calendar, period)]
+            host.run(calendars.known_period(code=codes[0], period=period))
+        # Of all codes, those are shown that have this period, or any.
+        fitting = [one for one in codes if code or _has(host, one, period)]
         found = [UsageOut.of(host.run(verbs.usage(code=one.code, period=period))) for one in fitting]
     if as_csv:
         writer = csv.writer(sys.stdout)
@@ -42,3 +44,13 @@ def command(code: str | None, period: str | None, as_csv: bool, as_json: bool, u
             writer.writerow([row[column] for column in COLUMNS])
         return
     reach.show(found[0] if code else found, COLUMNS, as_json=as_json)
+
+
+def _has(host: Psycopg, code: Code, period: str | None) -> bool:
+    if period is None:
+        return bool(code.period)
+    try:
+        host.run(calendars.known_period(code=code, period=period))
+    except PeriodInvalid:
+        return False
+    return True

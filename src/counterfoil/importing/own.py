@@ -13,16 +13,17 @@ from counterfoil.codes import check_code, check_typed
 from counterfoil.importing import wanted
 from counterfoil.importing.cells import defused
 from counterfoil.importing.wanted import Given, Wanted
-from counterfoil.model import Code, RefundPolicy
+from counterfoil.model import BuyerIdentity, Code, RefundPolicy
 from counterfoil.periods import Calendar
-from counterfoil.pricing import CURRENCIES, AmountOff, Discount, FixedPrice, PercentOff
+from counterfoil.pricing import CURRENCIES, MAXIMUM, AmountOff, Discount, FixedPrice, PercentOff
 
 #: As they are written.
 COLUMNS = (
-    "institution", "code", "cap", "percent", "amount_off", "price", "currency", "calendar", "per_buyer_limit",
-    "starts_on", "ends_on", "products", "refund_policy", "counts_with", "paused",
+    "institution", "code", "cap", "percent", "at_most", "amount_off", "price", "currency", "currencies", "calendar",
+    "per_buyer_limit",
+    "starts_on", "ends_on", "products", "refund_policy", "counts_with", "paused", "buyer_identity",
 )  # fmt: skip
-DISCOUNT = ("percent", "amount_off", "price", "currency")
+DISCOUNT = ("percent", "at_most", "amount_off", "price", "currency", "currencies")
 
 
 def line(code: Code, counts_with: str | None) -> list[str]:
@@ -33,9 +34,11 @@ def line(code: Code, counts_with: str | None) -> list[str]:
         "code": code.code,
         "cap": "none" if code.cap is None else str(code.cap),
         "percent": f"{discount.percent.normalize():f}" if isinstance(discount, PercentOff) else "",
+        "at_most": _by_currency(discount.at_most) if isinstance(discount, PercentOff) else "",
         "amount_off": str(discount.amount_off) if isinstance(discount, AmountOff) else "",
         "price": str(discount.price) if isinstance(discount, FixedPrice) else "",
         "currency": "" if isinstance(discount, PercentOff) else discount.currency,
+        "currencies": "" if isinstance(discount, PercentOff) else _by_currency(discount.currencies),
         "calendar": str(code.calendar),
         "per_buyer_limit": "none" if code.per_buyer_limit is None else str(code.per_buyer_limit),
         "starts_on": code.starts_on.isoformat() if code.starts_on else "",
@@ -44,6 +47,7 @@ def line(code: Code, counts_with: str | None) -> list[str]:
         "refund_policy": str(code.refund_policy),
         "counts_with": counts_with or "",
         "paused": "yes" if code.paused else "no",
+        "buyer_identity": str(code.buyer_identity),
     }
     return [defused(cells[name]) for name in COLUMNS]
 
@@ -84,6 +88,9 @@ def read(cells: Mapping[str, str], given: Given) -> Wanted:
         ),
         calendar=Calendar(_one_of("calendar", cell.get("calendar", "academic_year"), list(Calendar))),
         counts_with=check_typed(cell["counts_with"]) if cell.get("counts_with") else None,
+        buyer_identity=BuyerIdentity(
+            _one_of("buyer_identity", cell.get("buyer_identity", "address"), list(BuyerIdentity))
+        ),
     )
 
 
@@ -94,14 +101,31 @@ def discount(cell: Mapping[str, str]) -> Discount:
         has = " and ".join(said) or "no discount"
         raise ValueError(f"it has {has}: it takes exactly one of percent, amount_off and price")
     currency = cell.get("currency", "").lower()
+    others, at_most = (_amounts(cell.get(name, ""), name) for name in ("currencies", "at_most"))
     if said[0] == "percent":
-        if currency:
-            raise ValueError("a percentage has no currency")
-        return wanted.percent(cell["percent"])
+        if currency or others:
+            raise ValueError("a percentage has no currency: at_most bounds it in some")
+        return PercentOff(wanted.percent(cell["percent"]).percent, at_most)
+    if at_most:
+        raise ValueError("at_most bounds a percentage, and not an amount")
     if currency not in CURRENCIES:
         raise ValueError(f"{currency!r} is no currency" if currency else "an amount needs its currency")
-    amount = wanted.whole(cell[said[0]], said[0], most=99_999_999)
-    return AmountOff(amount, currency) if said[0] == "amount_off" else FixedPrice(amount, currency)
+    amount = wanted.whole(cell[said[0]], said[0], most=MAXIMUM)
+    return AmountOff(amount, currency, others) if said[0] == "amount_off" else FixedPrice(amount, currency, others)
+
+
+def _by_currency(amounts: Mapping[str, int]) -> str:
+    return " ".join(f"{currency}={amount}" for currency, amount in sorted(amounts.items()))
+
+
+def _amounts(text: str, name: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for part in text.split():
+        currency, _, amount = part.lower().partition("=")
+        if currency not in CURRENCIES or currency in found:
+            raise ValueError(f"{name} has {part!r}: write each currency once with its minor units, like eur=600")
+        found[currency] = wanted.whole(amount, f"{name} in {currency}", most=MAXIMUM)
+    return found
 
 
 def _products(text: str) -> tuple[str, ...] | None:
@@ -116,7 +140,7 @@ def _products(text: str) -> tuple[str, ...] | None:
     return ids
 
 
-def _one_of(name: str, text: str, allowed: list[Calendar] | list[RefundPolicy]) -> str:
+def _one_of(name: str, text: str, allowed: list[Calendar] | list[RefundPolicy] | list[BuyerIdentity]) -> str:
     if text not in [str(one) for one in allowed]:
         raise ValueError(f"{name} {text!r} is none of {', '.join(map(str, allowed))}")
     return text

@@ -12,6 +12,7 @@ from counterfoil.codes import fold
 from counterfoil.importing import cells, own, stripe, voucherify, wanted
 from counterfoil.importing.cells import Row, Table
 from counterfoil.importing.wanted import Given, Wanted
+from counterfoil.pricing import check_chargeable
 from counterfoil.procedure import Procedure
 from counterfoil.statement import AllOrNone, Sql, Statement
 
@@ -113,6 +114,7 @@ def import_codes(
                 terms=one.terms,
                 calendar=one.calendar,
                 counts_with=one.counts_with,
+                buyer_identity=one.buyer_identity,
             )
             for one in _in_order(adding)
         )
@@ -156,7 +158,9 @@ def _line(row: Row, format: Format, given: Given) -> _Read:
             raise ValueError(row.wrong)
         if not typed:
             raise ValueError("there is no code in it")
-        return _Read(row.number, typed, _READERS[format](row.cells, given), "")
+        asked = _READERS[format](row.cells, given)
+        check_chargeable(asked.terms.discount)
+        return _Read(row.number, typed, asked, "")
     except ValueError as why:
         return _Read(row.number, typed, None, str(why))
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from counterfoil.catalogue import CodeTerms
-from counterfoil.model import Institution
+from counterfoil.model import BuyerIdentity, Institution
 from counterfoil.periods import Calendar
 from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff, decimals
 
@@ -26,6 +26,7 @@ class Wanted:
     terms: CodeTerms
     calendar: Calendar
     counts_with: str | None = None
+    buyer_identity: BuyerIdentity = BuyerIdentity.ADDRESS
     notes: tuple[str, ...] = ()
 
 
@@ -144,6 +145,7 @@ def in_words(wanted: Wanted) -> str:
         Calendar.CALENDAR_YEAR: "in each calendar year",
         Calendar.MONTH: "in each month",
         Calendar.ALL: "in all",
+        Calendar.CUSTOM: "in each period that is named for it",
     }[wanted.calendar]
     if wanted.counts_with is not None:
         places = f"counts with {wanted.counts_with}"
@@ -162,12 +164,17 @@ def in_words(wanted: Wanted) -> str:
 def reduction(discount: Discount) -> str:
     """What is taken off, in words."""
     if isinstance(discount, PercentOff):
-        return f"{discount.percent.normalize():f} % off"
+        bound = f", at most {_moneys(discount.at_most)}" if discount.at_most else ""
+        return f"{discount.percent.normalize():f} % off{bound}"
     if isinstance(discount, AmountOff):
-        return f"{_money(discount.amount_off, discount.currency)} off"
+        return f"{_moneys(discount.amounts())} off"
     if isinstance(discount, FixedPrice):
-        return f"{_money(discount.price, discount.currency)} instead of the price"
+        return f"{_moneys(discount.amounts())} instead of the price"
     raise AssertionError(discount)
+
+
+def _moneys(amounts: Mapping[str, int]) -> str:
+    return " or ".join(_money(amount, currency) for currency, amount in amounts.items())
 
 
 def _money(minor: int, currency: str) -> str:

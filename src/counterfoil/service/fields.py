@@ -71,6 +71,8 @@ Slug = Annotated[str, StringConstraints(min_length=1, max_length=60), AfterValid
 WebAddress = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_plain), AfterValidator(_web_address)]
 Amount = Annotated[int, Field(ge=0, le=99_999_999)]
 Currency = Annotated[str, StringConstraints(pattern=r"^[a-z]{3}$")]
+#: Minor units by currency.
+Amounts = Annotated[dict[Currency, Amount], Field(min_length=1, examples=[{"eur": 600}])]
 Cap = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Zone = Annotated[str, AfterValidator(periods.check_zone)]
 YearStart = Annotated[str, AfterValidator(periods.check_year_start)]

@@ -72,6 +72,19 @@ def begin(*, key_id: int, key: str, fingerprint: bytes) -> Statement[Remembered 
     )
 
 
+def forget_old(*, most: int = 500) -> Statement[bool]:
+    """Forget what was kept for 24 hours, also where no request comes that would do it. Whether there may be more."""
+    return Statement(
+        Sql(
+            "DELETE FROM counterfoil.idempotency WHERE ctid IN (SELECT i.ctid FROM counterfoil.idempotency AS i "
+            "WHERE i.begun_at < (SELECT counterfoil.clock()) - interval '24 hours' "
+            "ORDER BY i.begun_at LIMIT :most::integer FOR UPDATE SKIP LOCKED) RETURNING key_id"
+        ),
+        {"most": most},
+        lambda rows: len(rows) == most,
+    )
+
+
 def remember(*, key_id: int, key: str, status: int, resource: str) -> Statement[None]:
     """The request was done: what it answered with, and which resource that is."""
     return Statement(

@@ -13,9 +13,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from counterfoil import verbs
+from counterfoil import guessing, outgoing, verbs
 from counterfoil.reconcile import reconcile
 from counterfoil.replay import replay
+from counterfoil.service import idempotency
 from counterfoil.service.state import State
 from counterfoil.statement import Sql, Statement
 
@@ -75,10 +76,16 @@ async def _reconcile(state: State) -> None:
 
 
 async def _tidy(state: State) -> None:
-    """What a crash left open at full price, and where holds came from, a day later."""
+    """What a crash left open at full price; what is kept for a time only, in small batches; what was typed on pages."""
     await state.run(verbs.end_forsaken())
     while await state.run(verbs.forget_origins()):
         pass
+    while await state.run(idempotency.forget_old()):
+        pass
+    if state.settings.event_retention:
+        while await state.run(outgoing.forget_old(kept=state.settings.event_retention)):
+            pass
+    await state.run(guessing.forget())
 
 
 def _tell_of(interrupted: str | None) -> None:

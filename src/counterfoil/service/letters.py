@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from counterfoil.clocks import format_duration
 from counterfoil.mail import LINK, Draft
 from counterfoil.notices import Notice
 from counterfoil.portal import Visit
@@ -136,6 +137,26 @@ def places_wanted(*, settings: Settings, visit: Visit, code: str, more: int, rea
 Asked by: {who or "somebody who gave no name"}
 
 {settings.public_url.rstrip("/")}/admin/attention
+""",
+    )
+
+
+def guessing(settings: Settings) -> Draft | None:
+    """The mail that tells the seller that somebody may be guessing codes, if they have an address."""
+    if not settings.seller_mail:
+        return None
+    pause = settings.guessing_pause
+    return Draft(
+        "guessing",
+        settings.seller_mail,
+        "Somebody may be guessing codes",
+        f"""{settings.wrong_codes_alert} wrong codes or more were typed on the shop's pages within a few minutes.
+
+{f"No code is taken there for {format_duration(pause)}; the full price is." if pause else "Nothing was stopped."}
+How many, from where, and what to do:
+{settings.public_url.rstrip("/")}/admin/attention
+
+There is no other mail about it within a day.
 """,
     )
 

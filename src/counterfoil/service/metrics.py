@@ -39,6 +39,12 @@ class Metrics:
         self.mails = Counter(
             "counterfoil_mails", "Attempts to send mails, by result.", ["result"], registry=self.registry
         )
+        self.code_tries = Counter(
+            "counterfoil_code_tries",
+            "Codes typed on public pages, by what became of them: recognised, wrong or waits.",
+            ["outcome"],
+            registry=self.registry,
+        )
         self.stripe_calls = Histogram(
             "counterfoil_stripe_call_seconds",
             "Calls to Stripe, by call and result.",

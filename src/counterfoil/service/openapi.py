@@ -117,7 +117,8 @@ def _problems(method: str, path: str, call: dict[str, Any]) -> Iterator[str]:
 def statuses(code: str, path: str) -> tuple[int, ...]:
     """The statuses that a problem has in answers of this path."""
     if code == "code-unknown" and "{code}" in path:
-        return (404,)
+        # The body of a move names another code.
+        return (404, 422) if path.endswith("/move") else (404,)
     if code == "stripe-unavailable":
         return (502, 503)
     return (KINDS[code].status,)

@@ -41,8 +41,20 @@ KINDS: dict[str, Kind] = {
         "The code takes off more than there is to pay: it is for dearer products.",
     ),
     "period-invalid": Kind(
-        422, "Not a period of this code", "Write it as the code's calendar does: 2026-27, 2027, 2027-03 or all."
+        422,
+        "Not a period of this code",
+        "Write it as the code's calendar does: 2026-27, 2027, 2027-03, all, or the name of one of its periods.",
     ),
+    "period-overlaps": Kind(
+        409, "The days are another period's", "A day is in one period of a code at most; see period for the other one."
+    ),
+    "period-in-use": Kind(
+        409, "Period in use", "It has an allocation, so it stays. Its days may be changed; its cap may be set to 0."
+    ),
+    "counts-elsewhere": Kind(
+        409, "The code counts with another", "Calendar and periods are those of counts_with: change them there."
+    ),
+    "no-cap": Kind(409, "No cap to move places of", "One of the two has no cap in that period. Set one there first."),
     "code-paused": Kind(409, "Code paused", "The seller paused the code. It works again once it is resumed."),
     "code-replaced": Kind(
         409,
@@ -78,7 +90,7 @@ KINDS: dict[str, Kind] = {
     "cap-below-used": Kind(
         409,
         "Cap below what is used",
-        "More places are in use than the new cap allows. Send confirm to lower it anyway.",
+        "More places are in use than the new cap allows. Send confirm to lower it anyway; only free places are moved.",
     ),
     "codes-too-dense": Kind(
         422,
@@ -89,6 +101,12 @@ KINDS: dict[str, Kind] = {
         409,
         "The cap was changed meanwhile",
         "It is no longer what you sent as was, but cap. Send that as was to change it all the same.",
+    ),
+    "buyer-still-buying": Kind(
+        409,
+        "The buyer is still buying",
+        "Nothing was erased: see redemptions and checkouts for what is under way. Cancel each with POST "
+        "/v1/checkouts/{id}/cancel, or send end_open=true; wait for a payment that is under way.",
     ),
     "already-exists": Kind(409, "Already exists", "The code, slug or product id is taken. Choose another."),
     "busy": Kind(
@@ -138,8 +156,8 @@ KINDS: dict[str, Kind] = {
     "rate-limited": Kind(
         429,
         "Too many attempts",
-        "On pages: too many places held from one address and not paid for, or too many wrong keys. Wait as long as "
-        "Retry-After says.",
+        "On pages: too many places held from one address and not paid for, or too many wrong codes or keys. Wait as "
+        "long as Retry-After says.",
     ),
     "internal": Kind(500, "Something went wrong here", "It was logged. Nothing was charged because of it; try again."),
 }

@@ -11,6 +11,7 @@ from counterfoil import model, reading
 from counterfoil.attention import Matter
 from counterfoil.audit import Entry
 from counterfoil.outgoing import Delivery, Endpoint, Event
+from counterfoil.periods import NamedPeriod
 from counterfoil.pricing import AmountOff, Discount, PercentOff
 
 T = TypeVar("T")
@@ -57,13 +58,19 @@ class InstitutionOut(BaseModel):
 
 
 def discount_out(discount: Discount) -> dict[str, Any]:
-    """A discount as it is shown: one of percent, amount_off and price, an amount with its currency."""
+    """
+    A discount as it is shown: one of percent, amount_off and price, an amount with its currency.
+
+    *currencies* and *at_most* are there only where something is said of them.
+    """
     if isinstance(discount, PercentOff):
         whole = discount.percent == discount.percent.to_integral_value()
-        return {"percent": int(discount.percent) if whole else float(discount.percent)}
+        bound = {"at_most": dict(discount.at_most)} if discount.at_most else {}
+        return {"percent": int(discount.percent) if whole else float(discount.percent), **bound}
+    others = {"currencies": dict(discount.currencies)} if discount.currencies else {}
     if isinstance(discount, AmountOff):
-        return {"amount_off": discount.amount_off, "currency": discount.currency}
-    return {"price": discount.price, "currency": discount.currency}
+        return {"amount_off": discount.amount_off, "currency": discount.currency, **others}
+    return {"price": discount.price, "currency": discount.currency, **others}
 
 
 class CodeOut(BaseModel):
@@ -82,7 +89,8 @@ class CodeOut(BaseModel):
     refund_policy: str
     counts_with: str | None
     paused: bool
-    period: str = Field(description="The key of the period that is now.")
+    buyer_identity: str
+    period: str | None = Field(description="The key of the period that is now; null if no period was given it yet.")
     created_at: Moment
     replaced_by: str | None = Field(description="The code in force instead of this one, for good.")
 
@@ -103,7 +111,8 @@ class CodeOut(BaseModel):
             refund_policy=str(code.refund_policy),
             counts_with=code.counts_with,
             paused=code.paused,
-            period=code.period,
+            buyer_identity=str(code.buyer_identity),
+            period=code.period or None,
             created_at=code.created_at,
             replaced_by=code.replaced_by,
         )
@@ -122,6 +131,8 @@ class UsageOut(BaseModel):
     over: int
     next_release_at: Moment | None
     note: str | None
+    starts_on: date | None = Field(description="The first local day of the period.")
+    ends_on: date | None = Field(description="The last local day of the period, included whole.")
 
     @classmethod
     def of(cls, usage: model.Usage) -> UsageOut:
@@ -137,7 +148,23 @@ class UsageOut(BaseModel):
             over=usage.over,
             next_release_at=usage.next_release_at,
             note=usage.note,
+            starts_on=usage.starts_on,
+            ends_on=usage.ends_on,
         )
+
+
+class PeriodOut(BaseModel):
+    """A period with a name: local days of the institution, both included whole."""
+
+    code: str
+    period: str
+    starts_on: date
+    ends_on: date
+
+    @classmethod
+    def of(cls, code: model.Code, period: NamedPeriod) -> PeriodOut:
+        """A period as it is shown."""
+        return cls(code=code.code, period=period.name, starts_on=period.starts_on, ends_on=period.ends_on)
 
 
 class ProductOut(BaseModel):

@@ -66,6 +66,14 @@ async def quote(state: State, order: Order) -> tuple[Price, str | None, errors.R
     return await state.drive(_quote(order))
 
 
+async def look(state: State, order: Order) -> tuple[Price | None, errors.Refusal | None]:
+    """
+    Like `quote`, for public pages: the same statements whatever the code, known or not. Without a price where the code
+    is good for none here and now.
+    """
+    return await state.drive(_look(order))
+
+
 async def _tell_skew(state: State, skew: timedelta | None) -> None:
     told = state.skew.news(skew)
     if told is None:
@@ -75,6 +83,20 @@ async def _tell_skew(state: State, skew: timedelta | None) -> None:
     except Exception:
         # The buyer has their page: that it could not be written down is no reason to refuse it.
         log.exception("the clock skew could not be put before the seller")
+
+
+def _look(order: Order) -> Procedure[tuple[Price | None, errors.Refusal | None]]:
+    price: Price | None = None
+    unpriced: errors.Refusal | None = None
+    try:
+        price, _, _ = yield from checkout.quote(order)
+    except errors.Refusal as refusal:
+        unpriced = refusal
+    decision: verbs.Decision = yield verbs.consider(code=order.code or "", product=order.product, buyer=None)
+    if decision.outcome in ("unknown", "paused") or (unpriced is None and decision.outcome not in ("free", "yours")):
+        refused = decision.refusal(order.code or "")
+        return (price if isinstance(refused, errors.AllocationSpent | errors.AllocationHeld) else None), refused
+    return price, unpriced
 
 
 def _quote(order: Order) -> Procedure[tuple[Price, str | None, errors.Refusal | None]]:

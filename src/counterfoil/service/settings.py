@@ -21,6 +21,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from counterfoil.clocks import Clocks, ClocksOutOfOrder, parse_duration
+from counterfoil.guessing import WRONG_CODES_ALERT, WRONG_CODES_PER_ADDRESS, Limits
 from counterfoil.mail import check_address
 from counterfoil.model import HOLDS_PER_ADDRESS, Shop
 from counterfoil.notices import Kind
@@ -78,9 +79,18 @@ class Settings(BaseSettings):
     stripe_rate: float = Field(STRIPE_RATE, alias="COUNTERFOIL_STRIPE_RATE", gt=0, le=10_000, allow_inf_nan=False)
     longest_wait: Duration = Field(LONGEST_WAIT, alias="COUNTERFOIL_LONGEST_WAIT")
     holds_per_address: int = Field(HOLDS_PER_ADDRESS, alias="COUNTERFOIL_HOLDS_PER_ADDRESS", ge=0, le=1_000_000)
+    wrong_codes_per_address: int = Field(
+        WRONG_CODES_PER_ADDRESS, alias="COUNTERFOIL_WRONG_CODES_PER_ADDRESS", ge=0, le=10_000
+    )
+    wrong_codes_alert: int = Field(WRONG_CODES_ALERT, alias="COUNTERFOIL_WRONG_CODES_ALERT", ge=0, le=100_000)
+    guessing_pause: Duration = Field(
+        timedelta(0), alias="COUNTERFOIL_GUESSING_PAUSE", ge=timedelta(0), le=timedelta(days=1)
+    )
     allowed_skew: Duration = Field(timedelta(seconds=30), alias="COUNTERFOIL_ALLOWED_SKEW")
     lock_timeout: Duration = Field(timedelta(seconds=3), alias="COUNTERFOIL_LOCK_TIMEOUT")
     reconcile_interval: Duration = Field(timedelta(hours=1), alias="COUNTERFOIL_RECONCILE_INTERVAL")
+    # How long our own events are kept; 0: for ever.
+    event_retention: Duration = Field(timedelta(days=90), alias="COUNTERFOIL_EVENT_RETENTION")
     payment_methods: Several = Field(("card",), alias="COUNTERFOIL_PAYMENT_METHODS", min_length=1)
     storefront: Literal["on", "off"] = Field("on", alias="COUNTERFOIL_STOREFRONT")
     trusted_proxies: Several = Field((), alias="COUNTERFOIL_TRUSTED_PROXIES")
@@ -133,6 +143,11 @@ class Settings(BaseSettings):
             payment_methods=self.payment_methods,
             holds_per_address=self.holds_per_address,
         )
+
+    @property
+    def guessing(self) -> Limits:
+        """How much guessing of codes is put up with on public pages."""
+        return Limits(per_address=self.wrong_codes_per_address, alert=self.wrong_codes_alert, pause=self.guessing_pause)
 
     @property
     def provider(self) -> Provider | None:

@@ -25,8 +25,7 @@ class Throttle:
 
     def name(self, of: str, settings: Settings) -> str:
         """The name to count by, of an address or an account: a keyed digest, so that the table tells of neither."""
-        text = f"throttle {self.what} {of}"
-        return hmac.new(settings.secret_key.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+        return digest(f"throttle {self.what} {of}", settings)
 
     async def must_pass(self, state: State, names: Sequence[str]) -> None:
         """
@@ -39,7 +38,7 @@ class Throttle:
         if wait > 0:
             raise Problem(
                 "rate-limited",
-                f"Too many tries. Try again in {_in_words(wait)}.",
+                f"Too many tries. Try again in {in_words(wait)}.",
                 headers={"Retry-After": str(wait)},
             )
 
@@ -64,7 +63,13 @@ class Throttle:
         )
 
 
-def _in_words(seconds: int) -> str:
+def digest(text: str, settings: Settings) -> str:
+    """A keyed digest: what is counted by it is told to nobody who reads the table."""
+    return hmac.new(settings.secret_key.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+def in_words(seconds: int) -> str:
+    """How long to wait, in words: minutes are rounded up."""
     if seconds < 60:
         return f"{seconds} seconds"
     minutes = math.ceil(seconds / 60)

@@ -142,7 +142,10 @@ class SafeHeaders:
                 headers = [
                     (
                         b"content-security-policy",
-                        b"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'",
+                        (
+                            b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+                            b"base-uri 'none'"
+                        ),
                     ),
                     (b"x-content-type-options", b"nosniff"),
                     (b"referrer-policy", b"same-origin"),

@@ -109,6 +109,7 @@ async def make(request: Request, body: BulkIn) -> Response:
             terms=terms,
             calendar=body.calendar,
             counts_with=body.counts_with,
+            buyer_identity=body.buyer_identity,
         )
     )
     return answer(request, Resource("batch", str(made.id), BatchOut.of(made), 201))

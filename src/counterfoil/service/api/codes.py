@@ -8,13 +8,14 @@ from typing import Annotated, Any
 from fastapi import Query, Request, Response
 from pydantic import Field, model_validator
 
-from counterfoil import catalogue, errors, verbs
+from counterfoil import calendars, catalogue, errors, verbs
 from counterfoil.catalogue import CodeTerms, Seen
-from counterfoil.model import Code, Institution, RefundPolicy
+from counterfoil.model import BuyerIdentity, Code, Institution, RefundPolicy
 from counterfoil.periods import Calendar
-from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff
+from counterfoil.pricing import AmountOff, Discount, FixedPrice, PercentOff, check_chargeable
 from counterfoil.service.fields import (
     Amount,
+    Amounts,
     Body,
     Cap,
     Currency,
@@ -36,34 +37,46 @@ from counterfoil.service.state import State, state_of
 api = router("Codes")
 
 Limit = Annotated[int, Field(ge=1, le=1_000_000)]
+CalendarIn = Annotated[Calendar, Field(strict=False)]
 RefundPolicyIn = Annotated[RefundPolicy, Field(strict=False)]
 
 
 class DiscountIn(Body):
-    """Exactly one of percent (over 0 to 100, two decimals at most), amount_off and price; amounts with a currency."""
+    """
+    Exactly one of percent (over 0 to 100, two decimals at most), amount_off and price; amounts with a currency.
+
+    *currencies* has the amount in other currencies; *at_most* bounds what a percentage takes off, by currency, and a
+    price in a currency that it does not name is refused.
+    """
 
     percent: Percent | None = None
     amount_off: Amount | None = None
     price: Amount | None = None
     currency: Currency | None = None
+    currencies: Amounts | None = None
+    at_most: Amounts | None = None
 
     @model_validator(mode="after")
     def _one(self) -> DiscountIn:
-        if len(self.model_fields_set - {"currency"}) != 1:
+        if len(self.model_fields_set & {"percent", "amount_off", "price"}) != 1:
             raise ValueError("give exactly one of percent, amount_off and price")
         if (self.percent is None) == (self.currency is None):
             raise ValueError("an amount needs its currency, a percentage has none")
-        self.noun()
+        if self.percent is not None and self.currencies is not None:
+            raise ValueError("a percentage is the same in all currencies; at_most bounds it in some")
+        if self.percent is None and self.at_most is not None:
+            raise ValueError("at_most bounds a percentage, not an amount")
+        check_chargeable(self.noun())
         return self
 
     def noun(self) -> Discount:
         """The discount as a value; it refuses to exist if it makes no sense."""
         if self.percent is not None:
-            return PercentOff(self.percent)
+            return PercentOff(self.percent, self.at_most or {})
         if self.currency is not None and self.amount_off is not None:
-            return AmountOff(self.amount_off, self.currency)
+            return AmountOff(self.amount_off, self.currency, self.currencies or {})
         if self.currency is not None and self.price is not None:
-            return FixedPrice(self.price, self.currency)
+            return FixedPrice(self.price, self.currency, self.currencies or {})
         raise ValueError("give exactly one of percent, amount_off and price")
 
 
@@ -78,17 +91,30 @@ class TermsIn(Body):
 
 
 class GrantIn(TermsIn):
-    """What a code of an institution grants, whatever the code is."""
+    """
+    What a code of an institution grants, whatever the code is.
+
+    *buyer_identity* is when two buyers are the same, and fixed from then on: by `address` (the default), or by
+    `mailbox`, where what follows a + makes no difference, and dots none where the provider ignores them. A code that
+    counts with another has the rule of that one.
+    """
 
     institution: Text
     cap: Cap | None
     discount: DiscountIn
-    calendar: Annotated[Calendar, Field(strict=False)] = Calendar.ACADEMIC_YEAR
+    calendar: CalendarIn = Calendar.ACADEMIC_YEAR
     counts_with: SoughtCode | None = None
+    buyer_identity: Annotated[BuyerIdentity, Field(strict=False)] | None = None
 
 
 class CodeIn(GrantIn):
-    """A code of an institution. *cap* is that of every period without an allocation of its own; null is no cap."""
+    """
+    A code of an institution. *cap* is that of every period without an allocation of its own; null is no cap.
+
+    *buyer_identity* is when two buyers are the same, and fixed from then on: by `address` (the default), or by
+    `mailbox`, where what follows a + makes no difference, and dots none where the provider ignores them. A code that
+    counts with another has the rule of that one.
+    """
 
     code: TypedCode
 
@@ -99,6 +125,7 @@ class CodeChange(TermsIn):
     cap: Cap | None = None
     discount: DiscountIn | None = None
     paused: bool = False
+    calendar: CalendarIn = Calendar.ACADEMIC_YEAR
 
 
 class AllocationIn(Body):
@@ -144,7 +171,12 @@ async def add(request: Request, body: CodeIn) -> Response:
     institution, terms = await granted(state, body)
     made = await state.run(
         catalogue.add_code(
-            institution=institution, code=body.code, terms=terms, calendar=body.calendar, counts_with=body.counts_with
+            institution=institution,
+            code=body.code,
+            terms=terms,
+            calendar=body.calendar,
+            counts_with=body.counts_with,
+            buyer_identity=body.buyer_identity,
         )
     )
     return answer(request, Resource("code", made.code, CodeOut.of(made), 201))
@@ -174,19 +206,26 @@ async def one(request: Request, code: str) -> CodeOut:
     return await shown(state_of(request), code)
 
 
-@api.call("PATCH", "/codes/{code}", "manage", problems=("code-unknown", "code-replaced", "product-unknown"))
+@api.call(
+    "PATCH",
+    "/codes/{code}",
+    "manage",
+    problems=("code-unknown", "code-replaced", "product-unknown", "counts-elsewhere"),
+)
 async def change(request: Request, code: str, body: CodeChange) -> CodeOut:
     """
     Change what a code grants, or pause it.
 
     *cap* is the default for periods to come: the cap of an allocation that exists is changed with
-    PUT /v1/codes/{code}/allocations/{period}.
+    PUT /v1/codes/{code}/allocations/{period}. By another *calendar* places are counted from now on; what was counted
+    stays in the period that it was counted in.
     """
     state = state_of(request)
-    sent: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set}
+    sent: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set - {"calendar"}}
+    calendar = body.calendar if "calendar" in body.model_fields_set else None
     if "discount" in sent:
         if body.discount is None:
-            raise _invalid("discount", "a code has a discount")
+            raise invalid("discount", "a code has a discount")
         sent["discount"] = body.discount.noun()
     if sent.get("products") is not None:
         sent["products"] = tuple(sent["products"])
@@ -195,7 +234,7 @@ async def change(request: Request, code: str, body: CodeChange) -> CodeOut:
         terms = replace(catalogue.terms_of(current), **sent)
         _check_window(terms)
         await state.run(catalogue.check_products(terms.products or ()))
-        changed = await state.run(catalogue.change_code(code=current, terms=terms))
+        changed = await state.run(catalogue.change_code(code=current, terms=terms, calendar=calendar))
         if changed is not None:
             return CodeOut.of(changed)
 
@@ -206,7 +245,7 @@ async def usage(request: Request, code: str, period: str | None = None) -> Usage
     state = state_of(request)
     known = await found(state, code)
     if period is not None:
-        catalogue.check_period(known, period)
+        await state.run(calendars.known_period(code=known, period=period))
     return UsageOut.of(await state.run(verbs.usage(code=code, period=period)))
 
 
@@ -238,7 +277,7 @@ async def set_cap(request: Request, code: str, period: str, body: AllocationIn) 
     """Set the cap of one period. Raised freely; below what is used only with *confirm*."""
     state = state_of(request)
     known = await found(state, code)
-    catalogue.check_period(known, period)
+    await state.run(calendars.known_period(code=known, period=period))
     await state.run(
         catalogue.set_cap(
             code=known,
@@ -256,6 +295,10 @@ async def set_cap(request: Request, code: str, period: str, body: AllocationIn) 
 async def granted(state: State, body: GrantIn) -> tuple[Institution, CodeTerms]:
     """Whose code it is to be, and its terms; refused if they make no sense."""
     institution = await state.run(catalogue.institution(body.institution))
+    if body.counts_with is not None and "calendar" in body.model_fields_set:
+        pool = await state.run(catalogue.code(body.counts_with))
+        if pool.calendar is not body.calendar:
+            raise invalid("calendar", f"it counts with {pool.code}, whose calendar is {pool.calendar}: leave it out")
     terms = CodeTerms(
         cap=body.cap,
         discount=body.discount.noun(),
@@ -267,13 +310,15 @@ async def granted(state: State, body: GrantIn) -> tuple[Institution, CodeTerms]:
     )
     _check_window(terms)
     await state.run(catalogue.check_products(terms.products or ()))
+    await state.run(catalogue.check_identity(counts_with=body.counts_with, buyer_identity=body.buyer_identity))
     return institution, terms
 
 
 def _check_window(terms: CodeTerms) -> None:
     if terms.starts_on and terms.ends_on and terms.starts_on > terms.ends_on:
-        raise _invalid("ends_on", "the last day lies before the first")
+        raise invalid("ends_on", "the last day lies before the first")
 
 
-def _invalid(field: str, message: str) -> Problem:
+def invalid(field: str, message: str) -> Problem:
+    """What is wrong with one field of a request."""
     return Problem("invalid-request", f"{field}: {message}.", fields={"errors": [{"field": field, "message": message}]})

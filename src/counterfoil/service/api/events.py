@@ -33,7 +33,7 @@ async def found(state: State, id: str) -> Event:
 
 @reader("event")
 async def shown(state: State, key: str) -> EventOut:
-    """An event as it is, for ever."""
+    """An event as it is."""
     return EventOut.of(await found(state, key), livemode=state.shop.livemode)
 
 

@@ -25,6 +25,14 @@ class InstitutionIn(Body):
     slug: Slug | None = None
 
 
+class InstitutionChange(Body):
+    """What to change. A field that is not sent stays as it is."""
+
+    name: Text = ""
+    time_zone: Zone = ""
+    year_start: YearStart = ""
+
+
 @reader("institution")
 async def shown(state: State, key: str) -> InstitutionOut:
     """An institution as it is now."""
@@ -72,3 +80,23 @@ async def listed(
 async def one(request: Request, institution: str) -> InstitutionOut:
     """One institution, by its id or slug."""
     return await shown(state_of(request), institution)
+
+
+@api.call("PATCH", "/institutions/{institution}", "manage")
+async def change(request: Request, institution: str, body: InstitutionChange) -> InstitutionOut:
+    """
+    Change an institution's name, its time zone, or the day its years start on.
+
+    Zone and day say which period is now from now on. What was counted stays in the period that it was counted in.
+    """
+    state = state_of(request)
+    while True:
+        try:
+            current = await state.run(catalogue.institution(institution))
+        except errors.InstitutionUnknown as unknown:
+            raise Problem("not-found", unknown.detail) from None
+        sent = {name: getattr(body, name) for name in body.model_fields_set}
+        kept = {name: getattr(current, name) for name in ("name", "time_zone", "year_start")}
+        changed = await state.run(catalogue.change_institution(institution=current, **(kept | sent)))
+        if changed is not None:
+            return InstitutionOut.of(changed)

@@ -1,10 +1,27 @@
 // Saves a reload or a movement of the hand, no more: without it every page works by its links and forms.
 
+// What changes by itself says so when it cannot, and is silent again as soon as it can: <main> begins with a line.
+const line = document.createElement("div");
+line.className = "lost";
+line.setAttribute("role", "status");
+const lost = () => {
+  if (line.firstChild) return;
+  const text = document.createElement("p");
+  const reload = document.createElement("a");
+  text.className = "notice warn";
+  reload.href = location.href;
+  reload.textContent = "Reload";
+  text.append("Not live just now: what you see may be old. ", reload);
+  line.append(text);
+};
+const found = () => line.replaceChildren();
+if (document.querySelector("[data-live], [data-again]")) document.querySelector("main").prepend(line);
+
 // Regions that are fetched anew when the server says that something changed:
 // <section id="numbers" data-live="/admin/live"> … </section>, all on one page with the same address.
 const live = document.querySelector("[data-live]");
 if (live) {
-  let news, due, asking;
+  let news, due, asking, missing, again;
   const fresh = async () => {
     due = undefined;
     if (asking) return (asking = "again");
@@ -16,17 +33,17 @@ if (live) {
       const anew = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const region of document.querySelectorAll("[data-live][id]")) replace(region, anew.getElementById(region.id));
     }
-    const again = asking === "again";
+    const more = asking === "again";
     asking = undefined;
-    if (again) soon();
+    if (more) soon();
   };
   // Many changes at once are one look.
   const soon = () => (due ??= setTimeout(fresh, 300));
   const replace = (region, other) => {
     if (!other || other.innerHTML === region.innerHTML) return;
     const focused = region.contains(document.activeElement) ? document.activeElement : undefined;
-    // Nothing that somebody is typing is taken from under their hands.
-    if (focused?.matches("input, select, textarea")) return;
+    // Nothing that somebody is typing, or has just sent, is taken from under their hands.
+    if (focused?.matches("input, select, textarea") || region.querySelector("form[data-sent]")) return;
     const open = [...region.querySelectorAll("details[open][id]")].map((one) => one.id);
     region.replaceChildren(...other.childNodes);
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
@@ -35,13 +52,22 @@ if (live) {
   // A browser keeps few connections to one host: tabs that nobody sees give theirs back.
   const listen = () => {
     news?.close();
+    clearTimeout(again);
     if (document.hidden) return;
     let before = news !== undefined;
     news = new EventSource(live.dataset.live);
     news.addEventListener("changed", soon);
     news.addEventListener("open", () => {
+      missing = clearTimeout(missing);
+      found();
       if (before) soon();
       before = true;
+    });
+    news.addEventListener("error", () => {
+      // A service that begins anew is back before that.
+      missing ??= setTimeout(lost, 5000);
+      // An answer that is no stream is the browser's last word; not ours.
+      if (news.readyState === EventSource.CLOSED) again = setTimeout(listen, 5000);
     });
   };
   document.addEventListener("visibilitychange", listen);
@@ -94,6 +120,8 @@ if (waits) {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => undefined);
     const anew = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
     if (anew && !anew.querySelector("[data-again]")) return location.reload();
+    if (anew) found();
+    else lost();
     setTimeout(look, 1000 * waits.dataset.again);
   };
   setTimeout(look, 1000 * waits.dataset.again);

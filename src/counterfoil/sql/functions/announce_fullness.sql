@@ -25,7 +25,8 @@ AS $$
     SELECT jsonb_build_object(
         'code', counterfoil.in_force(c), 'period', gate.period, 'cap', gate.cap, 'note', gate.note, 'held', room.held,
         'next_release_at', room.next_release_at, 'pending', waiting.places,
-        'completed', gate.used - waiting.places - room.held - room.lapsed
+        'completed', gate.used - waiting.places - room.held - room.lapsed,
+        'starts_on', gate.starts_on, 'ends_on', gate.ends_on
     )
     FROM counterfoil.code AS c
     CROSS JOIN LATERAL counterfoil.room(gate.code_id, gate.period, (SELECT counterfoil.clock())) AS room

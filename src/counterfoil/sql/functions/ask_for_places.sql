@@ -1,5 +1,6 @@
 -- An institution wants more places of a code's current period: put before the seller, and mailed to them, though not more
--- than once in an hour. Always one row; outcome: asked, no_cap, not_found.
+-- than once in an hour. Always one row; outcome: asked, no_cap, not_found. Of a code that
+-- has no period yet there is nothing to ask for: no_cap.
 CREATE FUNCTION counterfoil.ask_for_places(
     institution bigint, code text, member bigint, more bigint, reason text, mail jsonb
 )
@@ -13,7 +14,8 @@ DECLARE
 BEGIN
     SELECT
         c.id, c.code, pool.id AS counts_with, school.slug, school.name,
-        counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, moment) AS period, pool.cap
+        counterfoil.current_period(pool.id, pool.calendar, keeper.year_start, keeper.time_zone, moment) AS period,
+        pool.cap
     INTO wanted
     FROM counterfoil.code AS c
     JOIN counterfoil.institution AS school ON school.id = c.institution_id
@@ -27,7 +29,7 @@ BEGIN
     SELECT CASE WHEN a.code_id IS NULL THEN wanted.cap ELSE a.cap END INTO wanted.cap
     FROM (SELECT 1) AS always
     LEFT JOIN counterfoil.allocation AS a ON a.code_id = wanted.counts_with AND a.period = wanted.period;
-    IF wanted.cap IS NULL THEN
+    IF wanted.cap IS NULL OR wanted.period = '' THEN
         outcome := 'no_cap';
         RETURN NEXT; RETURN;
     END IF;

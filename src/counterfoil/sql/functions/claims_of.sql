@@ -1,8 +1,8 @@
--- What one buyer has of an allocation: the open claim, how many places are spent or being paid for, and the last of those.
+-- What one claimant (a buyer, or a mailbox where the code counts by it) has of an allocation: the open claim, how many places are spent or being paid for, and the last of those.
 CREATE FUNCTION counterfoil.claims_of(
     counts_with bigint,
     period text,
-    buyer_key text,
+    claimant text,
     OUT open counterfoil.redemption,
     OUT spent bigint,
     OUT last_spent counterfoil.redemption
@@ -17,7 +17,7 @@ BEGIN
         SELECT * FROM counterfoil.redemption AS r
         WHERE r.counts_with = claims_of.counts_with
             AND r.period = claims_of.period
-            AND r.buyer_key = claims_of.buyer_key
+            AND coalesce(r.mailbox_key, r.buyer_key) = claims_of.claimant
             AND r.status IN ('reserved', 'pending', 'completed')
         ORDER BY r.reserved_at
     LOOP

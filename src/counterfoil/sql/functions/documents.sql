@@ -4,7 +4,7 @@ CREATE FUNCTION counterfoil.redemption_document(of counterfoil.redemption) RETUR
 LANGUAGE sql VOLATILE
 AS $$
     SELECT CASE WHEN of.id IS NOT NULL THEN
-        (to_jsonb(of) - 'origin') || jsonb_build_object('code', c.code, 'read_at', counterfoil.clock())
+        (to_jsonb(of) - '{origin,mailbox_key}'::text[]) || jsonb_build_object('code', c.code, 'read_at', counterfoil.clock())
     END
     FROM (SELECT 1) AS always
     LEFT JOIN counterfoil.code AS c ON c.id = of.code_id
@@ -33,7 +33,12 @@ AS $$
         'time_zone', school.time_zone,
         'counts_with', CASE WHEN of.counts_with IS NOT NULL THEN pool.code END,
         'replaced_by', CASE WHEN of.replaced_by IS NOT NULL THEN counterfoil.in_force(of) END,
-        'period', counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, counterfoil.clock())
+        'buyer_identity', pool.buyer_identity,
+        -- Codes that count together are counted by one calendar.
+        'calendar', pool.calendar,
+        'period', counterfoil.current_period(
+            pool.id, pool.calendar, keeper.year_start, keeper.time_zone, counterfoil.clock()
+        )
     )
     FROM counterfoil.institution AS school, counterfoil.code AS pool, counterfoil.institution AS keeper
     WHERE of.institution_id = school.id

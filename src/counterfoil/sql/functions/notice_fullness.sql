@@ -110,8 +110,8 @@ BEGIN
 END
 $$;
 
--- Years that end within that time, with places unused. A month or a calendar without an end has no such notice. The
--- next period begins within the time: so the one that is now ends.
+-- Years, and named periods that are longer than twice that time, which end within it with places unused. A month or a
+-- calendar without an end has no such notice.
 CREATE FUNCTION counterfoil.notice_year_ends(within interval) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -128,13 +128,19 @@ BEGIN
         JOIN counterfoil.institution AS keeper ON keeper.id = pool.institution_id
         CROSS JOIN LATERAL (
             SELECT
-                counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, moment) AS period,
-                counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, moment + within) AS next,
+                counterfoil.current_period(
+                    pool.id, pool.calendar, keeper.year_start, keeper.time_zone, moment
+                ) AS period,
+                (moment AT TIME ZONE keeper.time_zone)::date AS day,
+                ((moment + within) AT TIME ZONE keeper.time_zone)::date AS soon,
                 keeper.time_zone AS zone
+            OFFSET 0
         ) AS now
+        CROSS JOIN LATERAL counterfoil.period_days(pool.id, pool.calendar, keeper.year_start, now.period) AS days
         LEFT JOIN counterfoil.allocation AS a ON a.code_id = pool.id AND a.period = now.period
-        WHERE pool.counts_with IS NULL AND pool.calendar IN ('academic_year', 'calendar_year')
-            AND now.period <> now.next
+        WHERE pool.counts_with IS NULL AND pool.calendar IN ('academic_year', 'calendar_year', 'custom')
+            AND now.day BETWEEN days.starts_on AND days.ends_on AND days.ends_on < now.soon
+            AND (pool.calendar <> 'custom' OR days.starts_on + 2 * within < days.ends_on)
             AND NOT EXISTS (
                 SELECT FROM counterfoil.portal_notice AS n
                 WHERE n.code_id = pool.id AND n.period = now.period AND n.kind = 'year_end'

@@ -34,11 +34,14 @@ BEGIN
         RETURN NEXT; RETURN;
     END IF;
     -- guard: an-address-is-invited-so-often
-    IF counterfoil.portal_sent_to(portal_invite.email_key, institution, interval '1 day') >= most_here
-        -- guard: an-address-is-invited-so-often-by-all
-        OR counterfoil.portal_sent_to(portal_invite.email_key, NULL, interval '1 day') >= most_anywhere
-    THEN
+    IF counterfoil.portal_sent_to(portal_invite.email_key, institution, interval '1 day') >= most_here THEN
         outcome := 'too_often';
+    END IF;
+    -- guard: an-address-is-invited-so-often-by-all
+    IF counterfoil.portal_sent_to(portal_invite.email_key, NULL, interval '1 day') >= most_anywhere THEN
+        outcome := 'too_often';
+    END IF;
+    IF outcome IS NOT NULL THEN
         RETURN NEXT; RETURN;
     END IF;
     IF invited.id IS NULL THEN

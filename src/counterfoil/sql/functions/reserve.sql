@@ -24,7 +24,8 @@ CREATE FUNCTION counterfoil.reserve(
     lock_timeout interval,
     instead_of uuid,
     origin text DEFAULT NULL,
-    holds_per_origin integer DEFAULT NULL
+    holds_per_origin integer DEFAULT NULL,
+    mailbox_key text DEFAULT NULL
 )
 RETURNS TABLE (
     outcome text,
@@ -42,6 +43,7 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     moment timestamptz := counterfoil.clock();
+    claimant text;
     seen record;
     own record;
     full_now record;
@@ -58,8 +60,9 @@ BEGIN
 
     -- The quick answers: from a snapshot, without the lock, with nothing to flush.
     SELECT * INTO seen FROM counterfoil.consider(
-        reserve.code, reserve.version, reserve.product, reserve.buyer_key, moment
+        reserve.code, reserve.version, reserve.product, reserve.buyer_key, moment, reserve.mailbox_key
     );
+    claimant := coalesce(seen.mailbox, reserve.buyer_key);
     outcome := seen.outcome;
     in_period := seen.period;
     per_buyer_limit := seen.per_buyer_limit;
@@ -101,7 +104,7 @@ BEGIN
         SELECT r.expires_at > moment OR gate.cap IS NULL OR gate.used <= gate.cap, r.attempt INTO admitted, attempt
         FROM counterfoil.redemption AS r
         WHERE r.counts_with = seen.counts_with AND r.id = instead_of AND r.period = seen.period
-            AND r.buyer_key = reserve.buyer_key AND r.status = 'reserved'
+            AND coalesce(r.mailbox_key, r.buyer_key) = claimant AND r.status = 'reserved'
             -- Its session was detached and ended. If it has one again, another request of this buyer made it just now,
             -- and its page may be paid: the caller looks again.
             -- guard: a-place-moves-without-a-session
@@ -185,7 +188,7 @@ BEGIN
 
     -- Nobody can add a claim of this buyer while we hold the lock, so what is read now is exact.
     SELECT claims.*, c.paused_at INTO own
-    FROM counterfoil.claims_of(seen.counts_with, seen.period, reserve.buyer_key) AS claims
+    FROM counterfoil.claims_of(seen.counts_with, seen.period, claimant) AS claims
     JOIN counterfoil.code AS c ON c.id = seen.code_id;
     -- It was paused, or replaced, while its buyer waited. Whoever begins to wait after that sees it at once.
     -- guard: a-stopped-code-stops-at-once
@@ -220,10 +223,12 @@ BEGIN
     -- guard: stamped-after-the-lock
     moment := counterfoil.clock();
     INSERT INTO counterfoil.redemption AS r (
-        id, code_id, counts_with, period, status, buyer, buyer_key, reserved_at, expires_at, attempt, origin
+        id, code_id, counts_with, period, status, buyer, buyer_key, reserved_at, expires_at, attempt, origin,
+        mailbox_key
     ) VALUES (
         reserve.id, seen.code_id, seen.counts_with, seen.period, 'reserved', reserve.buyer, reserve.buyer_key,
-        moment, moment + hold, attempt, reserve.origin
+        moment, moment + hold, attempt, reserve.origin,
+        seen.mailbox
     )
     RETURNING r.* INTO claim;
     PERFORM counterfoil.step(claim, 'reserved', moment);

@@ -4,7 +4,7 @@ SELECT
     counterfoil.code_document(chosen.code) AS document,
     (chosen.code).code,
     wanted.period,
-    CASE WHEN a.code_id IS NULL THEN pool.cap ELSE a.cap END AS cap,
+    CASE WHEN wanted.period = '' THEN 0 WHEN a.code_id IS NULL THEN pool.cap ELSE a.cap END AS cap,
     coalesce(a.used, 0) - living.pending - living.reserved AS completed,
     living.pending,
     living.held,
@@ -25,7 +25,9 @@ JOIN counterfoil.code AS pool ON pool.id = chosen.counts_with
 JOIN counterfoil.institution AS keeper ON keeper.id = pool.institution_id
 CROSS JOIN LATERAL (SELECT counterfoil.clock() AS moment OFFSET 0) AS now
 CROSS JOIN LATERAL (
-    SELECT counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, now.moment) AS period OFFSET 0
+    SELECT counterfoil.current_period(
+        pool.id, pool.calendar, keeper.year_start, keeper.time_zone, now.moment
+    ) AS period OFFSET 0
 ) AS wanted
 LEFT JOIN counterfoil.allocation AS a ON a.code_id = pool.id AND a.period = wanted.period
 CROSS JOIN LATERAL counterfoil.living(pool.id, wanted.period, now.moment) AS living

@@ -18,7 +18,9 @@ place AS MATERIALIZED (
     JOIN counterfoil.institution AS keeper ON keeper.id = pool.institution_id
     CROSS JOIN LATERAL (
         SELECT coalesce(:period::text, key) AS period, key AS current
-        FROM counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, now.moment) AS key
+        FROM counterfoil.current_period(
+            pool.id, pool.calendar, keeper.year_start, keeper.time_zone, now.moment
+        ) AS key
     ) AS wanted
     LEFT JOIN counterfoil.allocation AS a ON a.code_id = pool.id AND a.period = wanted.period
     WHERE c.folded = :code::text

@@ -4,7 +4,8 @@ WITH decision AS MATERIALIZED (
         id => :id::uuid, code => :code::text, version => :version::bigint, product => :product::text,
         buyer => :buyer::text, buyer_key => :buyer_key::text, hold => :hold::interval,
         lock_timeout => :lock_timeout::interval, instead_of => :instead_of::uuid,
-        origin => :origin::text, holds_per_origin => :holds_per_origin::integer
+        origin => :origin::text, holds_per_origin => :holds_per_origin::integer,
+        mailbox_key => :mailbox_key::text
     )
 ), sale AS (
     INSERT INTO counterfoil.checkout AS c (

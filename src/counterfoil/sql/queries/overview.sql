@@ -9,7 +9,7 @@ calendars AS MATERIALIZED (
         SELECT DISTINCT c.calendar, i.year_start, i.time_zone
         FROM counterfoil.code AS c
         JOIN counterfoil.institution AS i ON i.id = c.institution_id
-        WHERE c.counts_with IS NULL
+        WHERE c.counts_with IS NULL AND c.calendar <> 'custom'
     ) AS k
 ),
 reserved AS MATERIALIZED (
@@ -32,16 +32,24 @@ wanted AS MATERIALIZED (
 pools AS (
     SELECT
         i.id AS institution_id,
-        CASE WHEN a.code_id IS NULL THEN c.cap ELSE a.cap END AS cap,
+        CASE WHEN wanted.period = '' THEN 0 WHEN a.code_id IS NULL THEN c.cap ELSE a.cap END AS cap,
         coalesce(a.used, 0) - coalesce(reserved.places, 0) - coalesce(pending.places, 0) AS completed,
         coalesce(pending.places, 0) AS pending,
         coalesce(reserved.held, 0) AS held
     FROM wanted AS i
     JOIN counterfoil.code AS c ON c.institution_id = i.id AND c.counts_with IS NULL
-    JOIN calendars AS k ON k.calendar = c.calendar AND k.year_start = i.year_start AND k.time_zone = i.time_zone
-    LEFT JOIN counterfoil.allocation AS a ON a.code_id = c.id AND a.period = k.period
-    LEFT JOIN reserved ON reserved.counts_with = c.id AND reserved.period = k.period
-    LEFT JOIN pending ON pending.counts_with = c.id AND pending.period = k.period
+    CROSS JOIN now
+    LEFT JOIN calendars AS k ON k.calendar = c.calendar AND k.year_start = i.year_start AND k.time_zone = i.time_zone
+    CROSS JOIN LATERAL (
+        -- Named periods are each code's own.
+        SELECT CASE
+            WHEN c.calendar <> 'custom' THEN k.period
+            ELSE counterfoil.current_period(c.id, c.calendar, i.year_start, i.time_zone, now.moment)
+        END AS period OFFSET 0
+    ) AS wanted
+    LEFT JOIN counterfoil.allocation AS a ON a.code_id = c.id AND a.period = wanted.period
+    LEFT JOIN reserved ON reserved.counts_with = c.id AND reserved.period = wanted.period
+    LEFT JOIN pending ON pending.counts_with = c.id AND pending.period = wanted.period
 ),
 sums AS MATERIALIZED (
     SELECT

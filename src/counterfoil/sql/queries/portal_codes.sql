@@ -4,8 +4,9 @@ SELECT
     counterfoil.code_document(c) AS code,
     c.folded,
     wanted.period,
-    wanted.year_start,
-    CASE WHEN a.code_id IS NULL THEN pool.cap ELSE a.cap END AS cap,
+    days.starts_on,
+    days.ends_on,
+    CASE WHEN wanted.period = '' THEN 0 WHEN a.code_id IS NULL THEN pool.cap ELSE a.cap END AS cap,
     coalesce(a.used, 0) - living.pending - living.reserved AS completed,
     living.pending,
     living.held,
@@ -27,14 +28,16 @@ JOIN counterfoil.code AS pool ON pool.id = coalesce(c.counts_with, c.id)
 JOIN counterfoil.institution AS keeper ON keeper.id = pool.institution_id
 CROSS JOIN LATERAL (SELECT counterfoil.clock() AS moment OFFSET 0) AS now
 CROSS JOIN LATERAL (
-    SELECT
-        coalesce(
-            :period::text, counterfoil.period_key(pool.calendar, keeper.year_start, keeper.time_zone, now.moment)
-        ) AS period,
-        keeper.year_start
+    SELECT coalesce(:period::text, key) AS period, key AS current
+    FROM counterfoil.current_period(
+        pool.id, pool.calendar, keeper.year_start, keeper.time_zone, now.moment
+    ) AS key
 ) AS wanted
 LEFT JOIN counterfoil.allocation AS a ON a.code_id = pool.id AND a.period = wanted.period
 CROSS JOIN LATERAL counterfoil.living(pool.id, wanted.period, now.moment) AS living
+CROSS JOIN LATERAL counterfoil.days_told(
+    a, pool.id, pool.calendar, keeper.year_start, wanted.period, wanted.current
+) AS days
 WHERE c.institution_id = :institution::bigint
     AND c.replaced_by IS NULL
     AND (:code::text IS NULL OR c.id = (

@@ -6,5 +6,6 @@ SELECT
 FROM counterfoil.reserve(
     id => :id::uuid, code => :code::text, version => NULL, product => :product::text,
     buyer => :buyer::text, buyer_key => :buyer_key::text, hold => :hold::interval,
-    lock_timeout => :lock_timeout::interval, instead_of => NULL
+    lock_timeout => :lock_timeout::interval, instead_of => NULL,
+    mailbox_key => :mailbox_key::text
 ) AS d

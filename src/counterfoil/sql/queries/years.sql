@@ -1,7 +1,7 @@
 -- The periods in which an institution's codes had places, newest first, each with its sums over them.
 WITH now AS MATERIALIZED (SELECT counterfoil.clock() AS moment),
 pools AS MATERIALIZED (
-    SELECT c.id, c.calendar FROM counterfoil.code AS c
+    SELECT c.id FROM counterfoil.code AS c
     WHERE c.institution_id = :institution::bigint AND c.counts_with IS NULL
 ),
 reserved AS MATERIALIZED (
@@ -18,7 +18,7 @@ pending AS MATERIALIZED (
 ),
 counted AS (
     SELECT
-        p.calendar, a.period, a.cap,
+        a.period, a.starts_on, a.cap,
         a.used - coalesce(reserved.places, 0) - coalesce(pending.places, 0) AS completed,
         coalesce(pending.places, 0) AS pending,
         coalesce(reserved.held, 0) AS held
@@ -38,6 +38,6 @@ SELECT
     coalesce(sum(greatest(c.cap - c.completed - c.pending - c.held, 0)), 0) AS free,
     coalesce(sum(greatest(c.completed + c.pending - c.cap, 0)), 0) AS over
 FROM counted AS c
-GROUP BY c.calendar, c.period
-ORDER BY c.period DESC, c.calendar
+GROUP BY c.period
+ORDER BY min(c.starts_on) DESC NULLS LAST, c.period DESC
 LIMIT :most::integer

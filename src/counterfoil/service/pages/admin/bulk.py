@@ -7,8 +7,9 @@ from uuid import UUID
 from fastapi import Request, Response
 from starlette.responses import RedirectResponse
 
-from counterfoil import batches, errors, patterns
+from counterfoil import batches, catalogue, errors, patterns
 from counterfoil.batches import Batch
+from counterfoil.model import BuyerIdentity
 from counterfoil.patterns import Form as CodeForm
 from counterfoil.periods import Calendar
 from counterfoil.service.api.code_files import as_csv
@@ -49,10 +50,12 @@ async def make(request: Request, institution: str) -> Response:
         form.wrong("prefix" if "prefix" in message else "pattern", message[:1].upper() + message[1:] + ".")
     calendar = form.one_of("calendar", list(Calendar))
     counts_with = form.take("counts_with", SoughtCode, or_none=True)
+    rule = form.one_of("buyer_identity", list(BuyerIdentity)) if form.typed("buyer_identity") else "address"
     terms = await terms_in(state, form, paused=False)
-    if terms is None or form.errors or calendar is None or number is None or looks is None:
+    if terms is None or form.errors or calendar is None or number is None or looks is None or rule is None:
         return await form_page(request, form, 422, slug=institution, most_at_once=batches.MOST)
     try:
+        await state.run(catalogue.check_identity(counts_with=counts_with, buyer_identity=BuyerIdentity(rule)))
         made = await state.drive(
             batches.make_codes(
                 institution=school,
@@ -61,10 +64,13 @@ async def make(request: Request, institution: str) -> Response:
                 terms=terms,
                 calendar=Calendar(calendar),
                 counts_with=counts_with,
+                buyer_identity=BuyerIdentity(rule),
             )
         )
     except errors.CodesTooDense as dense:
         form.wrong("pattern", dense.detail)
+    except errors.IdentityDiffers as differs:
+        form.wrong("buyer_identity", f"{differs.said}.")
     except errors.CodeUnknown as unknown:
         form.wrong("counts_with", unknown.detail)
     else:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fastapi import Request, Response
 
-from counterfoil import audit, catalogue, errors, verbs
+from counterfoil import audit, calendars, catalogue, errors, verbs
 from counterfoil.catalogue import Seen
 from counterfoil.model import Usage
 from counterfoil.overview import CodeInFull
@@ -101,7 +101,7 @@ async def _who(state: State, full: CodeInFull, now: Usage) -> str:
 
 async def _usage(state: State, full: CodeInFull, period: str | None) -> Usage:
     wanted = period or full.code.period
-    catalogue.check_period(replace(full.code, calendar=full.calendar), wanted)
+    await state.run(calendars.known_period(code=full.code, period=wanted))
     return await state.run(verbs.usage(code=full.code.code, period=wanted))
 
 

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 from fastapi import Request, Response
 
 from counterfoil import catalogue, errors
 from counterfoil.catalogue import CodeTerms
-from counterfoil.model import Code, Product, RefundPolicy
+from counterfoil.model import BuyerIdentity, Code, Product, RefundPolicy
 from counterfoil.periods import Calendar
-from counterfoil.pricing import CURRENCIES, AmountOff, Discount, FixedPrice, PercentOff
+from counterfoil.pricing import CURRENCIES
 from counterfoil.service.fields import SoughtCode, TypedCode
-from counterfoil.service.pages.admin import institutions
+from counterfoil.service.pages.admin import discount_form, institutions
 from counterfoil.service.pages.admin.caps import MOST_CAP
 from counterfoil.service.pages.admin.codes import found, path_to
 from counterfoil.service.pages.admin.door import AdminRouter, Role
-from counterfoil.service.pages.admin.forms import Form, written
-from counterfoil.service.pages.admin.showing import CALENDARS, POLICIES, show, then
+from counterfoil.service.pages.admin.forms import Form
+from counterfoil.service.pages.admin.showing import CALENDARS, IDENTITIES, POLICIES, show, then
 from counterfoil.service.problems import of
 from counterfoil.service.state import State, state_of
 
 pages = AdminRouter()
 
-#: The three kinds of discount, as they are chosen.
-KINDS = {"percent": "Per cent off", "amount_off": "An amount off", "price": "A fixed price"}
 #: What a form of a new code begins with.
-NEW = {"kind": "percent", "currency": "gbp", "calendar": "academic_year", "per_buyer": "1", "refund_policy": "keep"}
+NEW = {
+    "kind": "percent",
+    "currency": "gbp",
+    "calendar": "academic_year",
+    "per_buyer": "1",
+    "refund_policy": "keep",
+    "buyer_identity": "address",
+}
 #: Products that a form offers.
 _PRODUCTS = 500
 
@@ -49,18 +52,29 @@ async def add(request: Request, institution: str) -> Response:
     code = form.take("code", TypedCode)
     calendar = form.one_of("calendar", list(Calendar))
     counts_with = form.take("counts_with", SoughtCode, or_none=True)
+    rule = form.one_of("buyer_identity", list(BuyerIdentity)) if form.typed("buyer_identity") else "address"
     terms = await terms_in(state, form, paused=False)
-    if terms is None or form.errors or calendar is None:
+    if terms is None or form.errors or calendar is None or rule is None:
         return await form_page(request, form, 422, slug=institution)
+    identity = BuyerIdentity(rule)
     try:
+        await state.run(catalogue.check_identity(counts_with=counts_with, buyer_identity=identity))
         made = await state.run(
             catalogue.add_code(
-                institution=school, code=code, terms=terms, calendar=Calendar(calendar), counts_with=counts_with
+                institution=school,
+                code=code,
+                terms=terms,
+                calendar=Calendar(calendar),
+                counts_with=counts_with,
+                buyer_identity=identity,
             )
         )
     except errors.AlreadyExists:
         form.wrong("code", "There is a code that reads the same: case, spaces and dashes make no difference.")
         return await form_page(request, form, 409, slug=institution)
+    except errors.IdentityDiffers as differs:
+        form.wrong("buyer_identity", f"{differs.said}.")
+        return await form_page(request, form, 422, slug=institution)
     except errors.CodeUnknown as unknown:
         form.wrong("counts_with", unknown.detail)
         return await form_page(request, form, 422, slug=institution)
@@ -96,7 +110,7 @@ async def change(request: Request, code: str) -> Response:
 async def terms_in(state: State, form: Form, *, paused: bool) -> CodeTerms | None:
     """What the form grants, or None with what is wrong said in the form."""
     cap = form.places(most=MOST_CAP)
-    discount = _discount(form)
+    discount = discount_form.read(form)
     per_buyer = form.whole("per_buyer", least=1, most=1_000_000, or_none=True)
     starts_on, ends_on = form.day("starts_on"), form.day("ends_on")
     if starts_on and ends_on and starts_on > ends_on:
@@ -121,26 +135,8 @@ async def terms_in(state: State, form: Form, *, paused: bool) -> CodeTerms | Non
     )
 
 
-def _discount(form: Form) -> Discount | None:
-    kind = form.one_of("kind", list(KINDS))
-    if kind == "percent":
-        text = form.typed("value").strip().removesuffix("%").strip()
-        if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,2})?", text, re.ASCII) or not 0 < Decimal(text) <= 100:
-            form.wrong("value", "Write a percentage over 0 and up to 100, with two decimals at most.")
-            return None
-        return PercentOff(Decimal(text))
-    currency = form.one_of("currency", sorted(CURRENCIES)) if kind else None
-    if kind is None or currency is None:
-        return None
-    amount = form.money("value", currency, least=1 if kind == "amount_off" else 0)
-    if amount is None:
-        return None
-    return AmountOff(amount, currency) if kind == "amount_off" else FixedPrice(amount, currency)
-
-
 def _filled(code: Code) -> Form:
     """The form as the code is now."""
-    discount = code.discount
     values: dict[str, str | list[str]] = {
         "version": str(code.version),
         "per_buyer": str(code.per_buyer_limit or ""),
@@ -151,14 +147,7 @@ def _filled(code: Code) -> Form:
         "currency": "gbp",
     }
     values |= {"uncapped": "yes"} if code.cap is None else {"cap": str(code.cap)}
-    if isinstance(discount, PercentOff):
-        values |= {"kind": "percent", "value": f"{discount.percent.normalize():f}"}
-    elif isinstance(discount, AmountOff):
-        values |= {"kind": "amount_off", "value": written(discount.amount_off, discount.currency)}
-    else:
-        values |= {"kind": "price", "value": written(discount.price, discount.currency)}
-    if not isinstance(discount, PercentOff):
-        values |= {"currency": discount.currency}
+    values |= discount_form.filled(code.discount)
     return Form(values)
 
 
@@ -169,6 +158,8 @@ _COMPARED = {
     "kind": "Discount",
     "value": "Of",
     "currency": "Currency",
+    "currencies": "In other currencies",
+    "at_most": "At most",
     "per_buyer": "Times a buyer may use it",
     "starts_on": "First day",
     "ends_on": "Last day",
@@ -181,7 +172,7 @@ def _differences(mine: Form, theirs: Form) -> list[tuple[str, str, str]]:
     """What the code says now, and what was typed, where they are not the same."""
     told = []
     for name, label in _COMPARED.items():
-        here, there = ", ".join(mine.all_of(name)), ", ".join(theirs.all_of(name))
+        here, there = (", ".join("\n".join(one.all_of(name)).splitlines()) for one in (mine, theirs))
         if here != there and not (name == "currency" and mine.typed("kind") == theirs.typed("kind") == "percent"):
             told.append((label, there or "nothing", here or "nothing"))
     return told
@@ -203,9 +194,10 @@ async def form_page(request: Request, form: Form, status: int = 200, **given: An
         code=code,
         institution=await institutions.found(state, slug or (code.institution if code else "")),
         products=products,
-        kinds=KINDS,
+        kinds=discount_form.KINDS,
         calendars=CALENDARS,
         policies=POLICIES,
+        identities=IDENTITIES,
         currencies=sorted(CURRENCIES),
         differs=given.get("differs"),
         most_at_once=most_at_once,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import quote
 
 from fastapi import Request, Response
 
-from counterfoil import audit, catalogue, errors, overview, verbs
+from counterfoil import audit, calendars, catalogue, errors, overview, verbs
 from counterfoil.codes import fold
 from counterfoil.model import RedemptionStatus
 from counterfoil.occupancy import occupancy
 from counterfoil.overview import CodeInFull
-from counterfoil.periods import next_key, period_days
 from counterfoil.service.fields import cursor, read_cursor
 from counterfoil.service.pages.admin.door import AdminRouter, Role
-from counterfoil.service.pages.admin.showing import CALENDARS, POLICIES, REASONS, show, then
+from counterfoil.service.pages.admin.showing import CALENDARS, IDENTITIES, POLICIES, REASONS, show, then
 from counterfoil.service.pages.pictures import occupancy_picture
 from counterfoil.service.pages.rendering import reader_of
 from counterfoil.service.problems import Problem
@@ -43,7 +43,7 @@ async def found(state: State, typed: str) -> CodeInFull:
 
 def path_to(code: str, period: str | None = None) -> str:
     """The address of a code's page."""
-    return f"/admin/codes/{fold(code)}" + (f"?period={period}" if period else "")
+    return f"/admin/codes/{fold(code)}" + (f"?period={quote(period)}" if period else "")
 
 
 def changes_of(full: CodeInFull, period: str) -> Statement[list[audit.Entry]]:
@@ -77,8 +77,10 @@ async def one(request: Request, code: str, period: str | None = None) -> Respons
     full = await found(state, code)
     current = full.code.period
     wanted = period or current
-    catalogue.check_period(replace(full.code, calendar=full.calendar), wanted)
-    following = next_key(full.calendar, current)
+    if not wanted:
+        return show(request, "code_without_period", full=full, code=full.code, path_here=path_to(full.code.code))
+    await state.run(calendars.known_period(code=full.code, period=wanted))
+    following = full.following
     earlier = [one for one in full.periods if one not in (current, following)]
     live = await state.run(overview.in_use(counts_with=full.counts_with, period=wanted, most=_MOST_LIVE))
     return show(
@@ -94,7 +96,6 @@ async def one(request: Request, code: str, period: str | None = None) -> Respons
         earlier=earlier[:_TABS],
         long_ago=earlier[_TABS:],
         prepared=wanted in full.periods,
-        days=period_days(full.calendar, wanted, full.year_start),
         usage=await state.run(verbs.usage(code=code, period=wanted)),
         live=live,
         picture=occupancy_picture(
@@ -107,6 +108,7 @@ async def one(request: Request, code: str, period: str | None = None) -> Respons
         most_live=_MOST_LIVE,
         calendars=CALENDARS,
         policies=POLICIES,
+        identities=IDENTITIES,
         reasons=REASONS,
     )
 

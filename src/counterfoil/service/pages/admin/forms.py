@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.datastructures import FormData
 from starlette.requests import Request
 
-from counterfoil.pricing import MAXIMUM, decimals
+from counterfoil.pricing import MAXIMUM, decimals, step
 
 T = TypeVar("T")
 
@@ -108,16 +108,11 @@ class Form:
         """An amount as people write it (15.00), in minor units of the currency."""
         if currency is None:
             return None
-        places = decimals(currency)
-        text = re.sub(r"[\s_'’]", "", self.typed(name))
-        pattern = r"[0-9]{1,12}" + (rf"(\.[0-9]{{1,{places}}})?" if places else "")
-        amount = int(Decimal(text).scaleb(places)) if re.fullmatch(pattern, text, re.ASCII) else -1
-        if not least <= amount <= MAXIMUM:
-            example = "15" + ("." + "0" * places if places else "")
-            most = f"{Decimal(MAXIMUM).scaleb(-places):,}"
-            self.wrong(name, f"Write an amount in {currency.upper()} like {example}, at most {most}.")
+        try:
+            return amount_of(self.typed(name), currency, least=least)
+        except ValueError as wrong:
+            self.wrong(name, str(wrong))
             return None
-        return amount
 
     def day(self, name: str) -> date | None:
         """A day, or none."""
@@ -139,6 +134,30 @@ class Form:
             self.wrong(name, "Choose one of these.")
             return None
         return text
+
+
+def amount_of(typed: str, currency: str, *, least: int = 0) -> int:
+    """
+    An amount as people write it (15.00), in minor units.
+
+    Raises:
+        ValueError: In a sentence for whoever typed it.
+    """
+    places = decimals(currency)
+    text = re.sub(r"[\s_'’]", "", typed)
+    pattern = r"[0-9]{1,12}" + (rf"(\.[0-9]{{1,{places}}})?" if places else "")
+    amount = int(Decimal(text).scaleb(places)) if re.fullmatch(pattern, text, re.ASCII) else -1
+    if not least <= amount <= MAXIMUM:
+        example = "15" + ("." + "0" * places if places else "")
+        most = f"{Decimal(MAXIMUM).scaleb(-places):,}"
+        raise ValueError(f"Write an amount in {currency.upper()} like {example}, at most {most}.")
+    unit = step(currency)
+    if amount % unit:
+        below, above = (written(amount - amount % unit + more, currency) for more in (0, unit))
+        raise ValueError(
+            f"Stripe charges {currency.upper()} in steps of {written(unit, currency)}: write {below} or {above}."
+        )
+    return amount
 
 
 def written(amount: int, currency: str) -> str:

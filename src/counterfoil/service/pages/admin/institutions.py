@@ -70,7 +70,9 @@ async def rename(request: Request, institution: str) -> Response:
     if form.errors:
         return _rename_form(request, school, form, 422)
     if form.typed("was") != school.name or not await state.run(
-        catalogue.rename_institution(institution=school, name=name)
+        catalogue.change_institution(
+            institution=school, name=name, time_zone=school.time_zone, year_start=school.year_start
+        )
     ):
         now = await found(state, institution)
         again = Form({"name": form.typed("name"), "was": now.name})

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from counterfoil.codes import fold
-from counterfoil.model import RefundPolicy, ReleaseReason
+from counterfoil.model import BuyerIdentity, RefundPolicy, ReleaseReason
 from counterfoil.periods import Calendar
 from counterfoil.service.pages.rendering import page
 
@@ -23,12 +23,18 @@ TOLD = {
     "code-replaced": ("good", "The code was replaced. This is the new one; the old lets nobody in any more."),
     "code-resumed": ("good", "The code works again."),
     "cap-set": ("good", "The cap was set."),
+    "places-moved": ("good", "The places were moved."),
+    "period-set": ("good", "The period has these days."),
+    "period-removed": ("good", "The period was removed."),
+    "calendar-changed": ("good", "It is counted like this from now on. What was counted stays where it was."),
+    "calendar-same": ("info", "It was so already: nothing was changed."),
     "released": ("good", "The place is free again, and its payment page was closed."),
     "paid-after-all": ("info", "It was paid before it could be given back, so the place is spent."),
     "paying-after-all": ("info", "Its payment is under way, so the place is kept until that is decided."),
     "nothing-to-release": ("info", "There was nothing to give back: it had ended before."),
     "returned": ("good", "The place is free again, and what the purchase unlocked was taken back."),
     "not-returned": ("info", "Nothing was changed: it holds no completed place that was free of charge."),
+    "forgotten": ("good", "They are forgotten. Every count is as it was."),
     "product-added": ("good", "The product was added."),
     "product-changed": ("good", "The product was changed. Checkouts that are open keep what they were opened with."),
 }
@@ -51,11 +57,18 @@ POLICIES = {
     RefundPolicy.RETURN_UNLESS_DISPUTED: "A full refund gives the place back, unless the payment was disputed",
 }
 
+#: When two buyers are the same.
+IDENTITIES = {
+    BuyerIdentity.ADDRESS: "If they give the same address",
+    BuyerIdentity.MAILBOX: "If their addresses reach one mailbox (ann+2@ and ann@)",
+}
+
 CALENDARS = {
     Calendar.ACADEMIC_YEAR: "Academic year of the institution",
     Calendar.CALENDAR_YEAR: "Calendar year",
     Calendar.MONTH: "Month",
     Calendar.ALL: "One allocation for ever",
+    Calendar.CUSTOM: "Periods of its own, with names",
 }
 
 

@@ -10,8 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
-from counterfoil import catalogue, notices, portal, records
-from counterfoil.periods import is_key
+from counterfoil import calendars, catalogue, errors, notices, portal, records
 from counterfoil.portal import Places, Visit
 from counterfoil.service import letters, spreadsheet
 from counterfoil.service.fields import cursor, read_cursor
@@ -186,6 +185,10 @@ async def _code_page(
     if found is None:
         return page(request, "portal/not_found.html", 404, visit=visit)
     periods = await state.run(catalogue.periods_of(code=found.code.code, most=_YEARS))
+    # Newest first; what is now, or was asked for, stands there also before anybody wanted a place of it.
+    for one in (found.usage.period, found.code.period):
+        if one and one not in periods:
+            periods.insert(0, one)
     at = f"/portal/codes/{quote(found.code.code, safe='')}"
     return page(
         request,
@@ -193,11 +196,8 @@ async def _code_page(
         422 if wrong else 200,
         visit=visit,
         one=_shown(found, state, await _reader(request)),
-        years=[
-            (f"{at}?period={period}", period)
-            for period in sorted({*periods, found.code.period, found.usage.period}, reverse=True)
-        ],
-        current=found.usage.period == found.code.period,
+        years=[(f"{at}?period={quote(one, safe='')}", one) for one in periods],
+        current=found.usage.period == found.code.period and bool(found.usage.period),
         typed=typed,
         wrong=wrong or {"more": "", "reason": ""},
     )
@@ -216,7 +216,9 @@ async def _find(state: State, visit: Visit, code: str, period: str | None) -> Pl
     found = await state.run(portal.places(institution=visit.institution.id, code=code, most=1))
     if not found or period is None:
         return found[0] if found else None
-    if not is_key(found[0].code.calendar, period):
+    try:
+        await state.run(calendars.known_period(code=found[0].code, period=period))
+    except errors.PeriodInvalid:
         return None
     return (await state.run(portal.places(institution=visit.institution.id, code=code, period=period, most=1)))[0]
 

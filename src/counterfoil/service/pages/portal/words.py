@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from counterfoil.periods import period_days
 from counterfoil.portal import Places
 from counterfoil.service.pages.reader import Reader
 
@@ -13,6 +12,8 @@ def in_short(places: Places, reader: Reader) -> str:
     """How many places are used, being paid for, and free."""
     usage = places.usage
     paying = usage.held + usage.pending
+    if not usage.period:
+        return "There are no places yet."
     if usage.cap is None:
         used = "1 place is" if usage.completed == 1 else f"{reader.number(usage.completed)} places are"
         return f"{used} used, {_is(paying, reader)} being paid for. There is no limit."
@@ -50,9 +51,10 @@ def in_full(places: Places, reader: Reader) -> list[str]:
 def valid(places: Places, reader: Reader) -> str:
     """The days that the code is good for, in the institution's zone, both included whole."""
     code = places.code
-    days = period_days(code.calendar, places.usage.period, places.year_start)
-    first = max((one for one in (days and days[0], code.starts_on) if one), default=None)
-    last = min((one for one in (days and days[1], code.ends_on) if one), default=None)
+    if not places.usage.period:
+        return "Not open yet: its first period was not set."
+    first = max((one for one in (places.usage.starts_on, code.starts_on) if one), default=None)
+    last = min((one for one in (places.usage.ends_on, code.ends_on) if one), default=None)
     if last is None:
         return f"Good from {reader.day(first)}." if first else "Good without an end."
     if first is None:

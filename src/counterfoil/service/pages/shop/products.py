@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -11,14 +12,13 @@ from counterfoil import catalogue, errors
 from counterfoil.buyers import check_buyer
 from counterfoil.codes import check_typed
 from counterfoil.model import CheckoutStatus, Code, Order, Product
-from counterfoil.pricing import Price
 from counterfoil.service.pages import browser
 from counterfoil.service.pages.rendering import page
-from counterfoil.service.pages.shop import finding, origin
+from counterfoil.service.pages.shop import finding, origin, words
 from counterfoil.service.pages.shop.content import content_of
-from counterfoil.service.pages.shop.words import Said
-from counterfoil.service.selling import open_or_line_up, quote
-from counterfoil.service.state import State, state_of
+from counterfoil.service.pages.shop.trying import Offer, at_list_price, attempt, offer, unknown
+from counterfoil.service.selling import open_or_line_up
+from counterfoil.service.state import state_of
 
 pages = APIRouter(include_in_schema=False)
 
@@ -53,12 +53,16 @@ async def product(request: Request, id: str, code: str = "") -> Response:
 
 @pages.get("/products/{id}/price")
 async def price(request: Request, id: str, code: str = "") -> Response:
-    """The price alone, for the script that shows it while a code is typed."""
+    """The price alone, for the script that shows it once a code was typed."""
     found = await finding.the_product(state_of(request), id)
     if found is None:
         return page(request, "not_found.html", 404)
-    price, told, known = await _priced(request, found, code)
-    return page(request, "shop/_price.html", product=found, price=price, said=told, code=code, known=known)
+    made = await offer(request, found, code)
+    status, headers = _must_wait(made)
+    return page(
+        request, "shop/_price.html", status, headers=headers,
+        product=found, price=made.price, said=made.said, code=code, known=made.known,
+    )  # fmt: skip
 
 
 @pages.post("/products/{id}")
@@ -84,6 +88,13 @@ async def buy(request: Request, id: str) -> Response:
         code = check_typed(typed) if typed.strip() else None
     except ValueError:
         return await _offer(request, found, typed, buyer, status=422)
+    known: Code | None = None
+    if code is not None:
+        tried = await attempt(request, found, code)
+        if tried.code is None:
+            told = unknown(request, tried) if tried.wait is None else words.too_many(tried.wait)
+            return await _refused(request, found, at_list_price(found, told), typed, buyer)
+        known = tried.code
     base = state.settings.public_url.rstrip("/")
     order = Order(
         buyer=buyer,
@@ -97,12 +108,9 @@ async def buy(request: Request, id: str) -> Response:
     try:
         sale = await open_or_line_up(state, order)
     except errors.Refusal as refusal:
-        known = await finding.the_code(state, code) if code else None
-        told = await finding.told(request, refusal, known)
-        return await _shown(
-            request, found, await _list_price(state, found), told, known,
-            status=told.status, headers=told.headers, code=typed, buyer=buyer, wrong=None,
-        )  # fmt: skip
+        return await _refused(
+            request, found, at_list_price(found, await finding.told(request, refusal, known), known), typed, buyer
+        )
     return browser.remember(RedirectResponse(f"/checkouts/{sale.id}", 303), token, state)
 
 
@@ -119,15 +127,26 @@ async def _offer(
     request: Request, product: Product, typed: str, buyer: str = "", *, wrong: str | None = None, status: int = 200
 ) -> Response:
     """A product's page, with the price that what was typed makes."""
-    price, told, known = await _priced(request, product, typed)
+    made = await offer(request, product, typed)
+    waits, headers = _must_wait(made)
     return await _shown(
-        request, product, price, told, known, status=status, headers=None, code=typed, buyer=buyer, wrong=wrong
-    )
+        request, product, made,
+        status=status if waits == 200 else waits, headers=headers, code=typed, buyer=buyer, wrong=wrong,
+    )  # fmt: skip
 
 
-async def _shown(
-    request: Request, product: Product, price: Price, told: Said | None, known: Code | None, **values: Any
-) -> Response:
+async def _refused(request: Request, product: Product, made: Offer, typed: str, buyer: str) -> Response:
+    """A product's page that says why it was not bought. Nothing that was typed is lost."""
+    status, headers = (made.said.status, made.said.headers) if made.said else (200, None)
+    return await _shown(request, product, made, status=status, headers=headers, code=typed, buyer=buyer, wrong=None)
+
+
+def _must_wait(made: Offer) -> tuple[int, Mapping[str, str] | None]:
+    """The status and headers of a page that shows a price: that its code is of no use is no error, unless one waits."""
+    return (429, made.said.headers) if made.said and made.said.status == 429 else (200, None)
+
+
+async def _shown(request: Request, product: Product, made: Offer, **values: Any) -> Response:
     now = await finding.now(request)
     bought = [sale for sale in await finding.own(request, status=CheckoutStatus.PAID) if sale.product == product.id]
     return page(
@@ -136,44 +155,15 @@ async def _shown(
         now=now,
         product=product,
         contents=[content_of(unlock) for unlock in product.unlocks],
-        price=price,
-        said=told,
-        known=known,
+        price=made.price,
+        said=made.said,
+        known=made.known,
         waiting=await finding.to_go_on_with(request, now, product.id),
         bought=bought[0] if bought else None,
         **values,
     )
 
 
-async def _list_price(state: State, product: Product) -> Price:
-    price, _, _ = await quote(state, _order(product, None))
-    return price
-
-
-async def _priced(request: Request, product: Product, typed: str) -> tuple[Price, Said | None, Code | None]:
-    """The price with what was typed, what to say of it, and the code if it may be named."""
-    state = state_of(request)
-    if not typed.strip():
-        return await _list_price(state, product), None, None
-    try:
-        code = check_typed(typed)
-    except ValueError:
-        unknown = errors.CodeUnknown(typed)
-        return await _list_price(state, product), await finding.told(request, unknown), None
-    known = await finding.the_code(state, code)
-    try:
-        price, _, refusal = await quote(state, _order(product, code))
-    except errors.Refusal as unpriced:
-        return await _list_price(state, product), await finding.told(request, unpriced, known), known
-    if isinstance(refusal, errors.CodePaused | errors.CodeNotOpen | errors.CodeEnded | errors.CodeNotForProduct):
-        price = await _list_price(state, product)
-    return price, await finding.told(request, refusal, known) if refusal else None, known
-
-
 def _kinds(product: Product) -> str:
     """What a product is made of, each kind once."""
     return ", ".join(dict.fromkeys(content_of(unlock).kind for unlock in product.unlocks))
-
-
-def _order(product: Product, code: str | None) -> Order:
-    return Order(buyer="", success_url="", cancel_url="", product=product.id, code=code)

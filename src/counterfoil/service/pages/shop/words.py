@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from counterfoil import errors
 from counterfoil.model import Code
 from counterfoil.service import problems
 from counterfoil.service.pages.reader import Reader
+from counterfoil.service.throttle import in_words
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,17 @@ def not_cancelled(refusal: errors.Refusal) -> Said:
     )
 
 
+def too_many(wait: timedelta) -> Said:
+    """What is told to whoever must wait because of wrong codes: the same whether theirs is right."""
+    seconds = max(1, math.ceil(wait.total_seconds()))
+    return Said(
+        "Too many wrong codes were typed.",
+        f"Wait {in_words(seconds)}, then try yours again.",
+        429,
+        headers={"Retry-After": str(seconds)},
+    )
+
+
 def _told(refusal: errors.Refusal, code: Code | None, reader: Reader) -> Said:
     zone = code.time_zone if code else "UTC"
     school = code.institution_name if code else "your school"
@@ -75,7 +88,8 @@ def _told(refusal: errors.Refusal, code: Code | None, reader: Reader) -> Said:
                 retry=True,
             )
         case errors.CodeNotOpen():
-            return Said(f"This code opens on {reader.day(refusal.fields['starts_on'])}.", "")
+            opens = refusal.fields["starts_on"]
+            return Said(f"This code opens on {reader.day(opens)}." if opens else "This code is not open yet.", "")
         case errors.CodeEnded():
             return Said(f"This code ended on {reader.day(refusal.fields['ends_on'])}.", "")
         case errors.CodeNotForProduct() | errors.CurrencyMismatch() | errors.DiscountExceedsPrice():
@@ -84,6 +98,8 @@ def _told(refusal: errors.Refusal, code: Code | None, reader: Reader) -> Said:
             return Said("We do not recognise this code.", "Check it with whoever gave it to you.", 422)
         case errors.AmountTooSmall():
             return Said("The total would be too small to be charged.", "Buy without the code, or ask us.", 422)
+        case errors.AmountNotChargeable() | errors.AmountTooLarge():
+            return Said("What is left to pay cannot be charged.", "Buy without the code, or ask us.", 422)
         case errors.StripeUnavailable():
             return Said(
                 "The payment page could not be made. Nothing was charged, and no place was used.",
